@@ -1,0 +1,259 @@
+"""One text in, one text and its findings out: every rule looks once, all edits are applied at once."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from neuron_codemods import imports, markers, statements
+from neuron_codemods import registry
+from neuron_codemods.edits import (
+    CallEdit,
+    Change,
+    Edit,
+    EraseImport,
+    InsertLines,
+    RemoveStatement,
+    RenameAttribute,
+    RenameImport,
+    RenameStar,
+    Unwrap,
+    apply,
+)
+from neuron_codemods.model import Finding, Migration, Outcome, Rule, Settings, SourceError
+from neuron_codemods.module import Module
+from neuron_codemods.project import Project
+from neuron_codemods.source import parse
+
+_BOM = "\ufeff"
+_UNUSED_SUPPRESSION = Rule(
+    code="NM002",
+    name="unused-suppression",
+    summary="A suppression comment that suppresses nothing.",
+    url="https://github.com/neuron-migrate/neuron-migrate#suppressions",
+)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A change with the rule that asked for it."""
+
+    rule: Rule
+    change: Change
+
+
+def migrate(
+    text: str, *, path: str = "<text>", settings: Settings | None = None, project: Project | None = None
+) -> Migration:
+    """Move a Python text off Optimum Neuron.
+
+    The text comes back as it was but for what a rule rewrote; its newlines are kept. Raises :class:`SourceError` when
+    the text is not Python 3.
+    """
+    settings = settings or Settings()
+    body = text[1:] if text.startswith(_BOM) else text
+    try:
+        module = Module(body, path, project)
+        found = _look(module, settings)
+        found, unused = _suppress(module, found, settings)
+        changed = apply(body, _edits(module, found, settings))
+    except RecursionError:
+        raise SourceError("nested too deeply to be read", 1) from None
+    findings = _findings(module, found, unused)
+    if changed == body:
+        return Migration(text, False, findings)
+    try:
+        parse(changed, path)
+    except SourceError as error:
+        raise RuntimeError(
+            f"the migrated text would not parse ({error.message} in its line {error.line}); nothing was changed"
+        ) from None
+    return Migration(text[: len(text) - len(body)] + changed, True, findings)
+
+
+def _look(module: Module, settings: Settings) -> list[_Found]:
+    found = []
+    for entry in registry.rules():
+        if registry.is_enabled(entry.rule.code, settings):
+            found += [_Found(entry.rule, change) for change in entry.check(module)]
+    return _without_known_markers(module, found)
+
+
+def _without_known_markers(module: Module, found: list[_Found]) -> list[_Found]:
+    """Leave out markers of an earlier run whose finding is made again in this one."""
+    again = {_marker_line(item) for item in found if item.change.outcome is Outcome.MANUAL}
+    left = []
+    for item in found:
+        line = module.source.segment(item.change.node).rstrip() if item.rule.code == "NM001" else None
+        if line is None or line not in again:
+            left.append(item)
+    return left
+
+
+def _marker_line(item: _Found) -> str:
+    manual = item.change.outcome is Outcome.MANUAL
+    return markers.format_marker(item.rule.code, item.change.message, item.rule.url, manual=manual)
+
+
+# Suppressions -----------------------------------------------------------------------------------------------------
+
+
+def _suppress(
+    module: Module, found: Sequence[_Found], settings: Settings
+) -> tuple[list[_Found], list[markers.Suppression]]:
+    """What is left after the user's suppressions, and the suppressions that did nothing."""
+    comments = markers.suppressions(module)
+    if not comments:
+        return list(found), []
+    left = []
+    for item in found:
+        line = getattr(item.change.node, "lineno", 1)
+        covering = [comment for comment in comments if comment.covers(item.rule.code, line)]
+        for comment in covering:
+            comment.used = True
+        if not covering:
+            left.append(item)
+    enabled = registry.is_enabled(_UNUSED_SUPPRESSION.code, settings) and not settings.select
+    return left, [comment for comment in comments if not comment.used] if enabled else []
+
+
+# Edits ------------------------------------------------------------------------------------------------------------
+
+
+def _edits(module: Module, found: Sequence[_Found], settings: Settings) -> list[Edit]:
+    by_kind: dict[type, list] = defaultdict(list)  # type: ignore[type-arg]
+    required: list[tuple[str, ast.AST]] = []
+    for item in found:
+        for edit in item.change.edits:
+            by_kind[type(edit)].append(edit)
+        required += [(native, item.change.node) for native in item.change.requires]
+    plan = imports.Plan(module)
+    edits, removed = plan.build(
+        by_kind[RenameImport], by_kind[RenameAttribute], by_kind[RenameStar], by_kind[EraseImport], required
+    )
+    removed += [edit.statement for edit in by_kind[RemoveStatement]]
+    edits += by_kind[Edit]
+    edits += _call_edits(module, by_kind[CallEdit])
+    edits += [statements.unwrap(module, edit.statement) for edit in by_kind[Unwrap]]
+    edits += _inserted(module, by_kind[InsertLines])
+    edits += _markers(module, found, settings)
+    edits += statements.remove(module, removed)
+    return _without_lost(edits)
+
+
+def _without_lost(edits: list[Edit]) -> list[Edit]:
+    """Leave out edits inside of a stretch that is deleted as a whole; what is inserted at its borders stays."""
+    deletions = [edit for edit in edits if edit.deletes]
+
+    def is_lost(edit: Edit) -> bool:
+        inside = (outer for outer in deletions if outer.start <= edit.start and edit.end <= outer.end)
+        at_border = edit.start == edit.end
+        return any(outer is not edit and not (at_border and edit.start in (outer.start, outer.end)) for outer in inside)
+
+    return [edit for edit in edits if not is_lost(edit)] if deletions else edits
+
+
+def _call_edits(module: Module, edits: Sequence[CallEdit]) -> list[Edit]:
+    if not edits:
+        return []
+    from neuron_codemods import arguments  # brings libcst, which costs more than all the rest
+
+    by_call: dict[ast.Call, list[CallEdit]] = defaultdict(list)
+    for edit in edits:
+        by_call[edit.call].append(edit)
+    result = []
+    for call, group in by_call.items():
+        result.append(_call_edit(module, arguments.merge(group)))
+    return result
+
+
+def _call_edit(module: Module, edit: CallEdit) -> Edit:
+    from neuron_codemods import arguments
+
+    source = module.source
+    start, end = source.span(edit.call)
+    column = start - source.line_start(start)
+    indentation, newline = source.indentation(start), source.newline(start)
+    return Edit(
+        start,
+        end,
+        lambda text: arguments.edit_call(
+            text,
+            edit,
+            column=column,
+            indentation=indentation,
+            unit=source.indentation_step,
+            newline=newline,
+            limit=source.line_limit,
+        ),
+    )
+
+
+def _inserted(module: Module, edits: Sequence[InsertLines]) -> list[Edit]:
+    """Insertions; equal lines at one place are written once."""
+    seen: set[tuple[ast.stmt, tuple[str, ...], bool]] = set()
+    result = []
+    for edit in edits:
+        key = (edit.statement, edit.lines, edit.after)
+        if key not in seen:
+            seen.add(key)
+            insert = statements.insert_after if edit.after else statements.insert_before
+            result.append(insert(module, edit.statement, edit.lines))
+    return result
+
+
+def _markers(module: Module, found: Sequence[_Found], settings: Settings) -> list[Edit]:
+    """The comment lines above statements that a person must look at, without those that are there already."""
+    wanted: dict[ast.stmt, list[str]] = defaultdict(list)
+    for item in found:
+        change = item.change
+        manual = change.outcome is Outcome.MANUAL
+        if item.rule.code == "NM001" or not (manual or (settings.annotate and change.outcome is Outcome.REVIEW)):
+            continue
+        statement = statements.first_line_statement(module, change.marks or module.statement(change.node))
+        line = _marker_line(item)
+        present = markers.marked_above(module, statement)
+        if line not in wanted[statement] and not any(marker.token.text.rstrip() == line for marker in present):
+            wanted[statement].append(line)
+    return [statements.insert_before(module, statement, lines) for statement, lines in wanted.items() if lines]
+
+
+# Findings ---------------------------------------------------------------------------------------------------------
+
+
+def _findings(
+    module: Module, found: Iterable[_Found], unused: Iterable[markers.Suppression]
+) -> tuple[Finding, ...]:
+    source = module.source
+    findings = []
+    for item in found:
+        node = item.change.node
+        if module.is_placed(node) and hasattr(node, "lineno"):
+            start, end = source.span(node)
+        else:
+            start, end = source.span(module.statement(node)) if module.parent(node) else (0, 0)
+        findings.append(
+            Finding(
+                item.rule.code,
+                item.change.outcome,
+                item.change.message,
+                source.position(start),
+                source.position(end),
+                item.rule.url,
+            )
+        )
+    for comment in unused:
+        findings.append(
+            Finding(
+                _UNUSED_SUPPRESSION.code,
+                Outcome.REVIEW,
+                "This suppression suppresses nothing; delete it.",
+                source.position(comment.token.start),
+                source.position(comment.token.end),
+                _UNUSED_SUPPRESSION.url,
+            )
+        )
+    findings.sort(key=lambda finding: (finding.start, finding.code))
+    return tuple(dict.fromkeys(findings))

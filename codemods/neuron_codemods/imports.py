@@ -1,0 +1,521 @@
+"""Import statements: rewritten where they stand, with the user's aliases kept and collisions avoided."""
+
+from __future__ import annotations
+
+import ast
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from neuron_codemods import statements
+from neuron_codemods.edits import Edit, EraseImport, RenameAttribute, RenameImport, RenameStar
+from neuron_codemods.module import Module
+from neuron_codemods.scopes import BUILTINS, Binding, Scope
+
+
+@dataclass(frozen=True)
+class Imported:
+    """One name of a new import statement."""
+
+    module: str
+    name: str
+    local: str
+    leading: tuple[str, ...] = ()
+    trailing: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.name if self.local == self.name else f"{self.name} as {self.local}"
+
+
+@dataclass(eq=False)
+class _Site:
+    """What becomes of one import statement."""
+
+    statement: ast.Import | ast.ImportFrom
+    fresh: list[Imported] = field(default_factory=list)
+    modules: list[str] = field(default_factory=list)
+    """Texts of plain imports: ``transformers`` or ``transformers as m``."""
+    gone: set[ast.alias] = field(default_factory=set)
+
+
+def split(native: str) -> tuple[str, str]:
+    module, _, name = native.rpartition(".")
+    return module, name
+
+
+# Which local name ---------------------------------------------------------------------------------------------------
+
+
+def local_name(module: Module, native: str) -> str:
+    """The name under which new code at any place of this module reaches a native object."""
+    existing = existing_import(module, native)
+    if existing is not None:
+        return existing.name
+    name = split(native)[1]
+    renamed = {binding.name for binding in module.neuron_bindings if _names(module, binding, native)}
+    for scope in module.names.module.walk():
+        if name in scope.bindings and name not in renamed:
+            return f"Native{name}" if name[:1].isupper() else f"native_{name}"
+    return name
+
+
+def _names(module: Module, binding: Binding, native: str) -> bool:
+    symbol = module.symbol(binding.qualified)
+    return symbol is not None and symbol.native == native and binding.name == split(native)[1]
+
+
+def existing_import(module: Module, native: str) -> Binding | None:
+    """The import of a native object that holds for the whole module, if there is one."""
+    for bindings in module.names.module.bindings.values():
+        for binding in bindings:
+            if binding.is_import and binding.qualified == native and len(bindings) == 1:
+                if module.parent(binding.statement) is module.source.tree:
+                    return binding
+    return None
+
+
+def must_keep_name(module: Module, binding: Binding) -> str | None:
+    """Why the name that an import binds has to stay, or None when all its uses can be renamed."""
+    name = binding.name
+    if binding.scope.is_module:
+        if name in module.names.exported:
+            return f"__all__ exports {name}"
+        if module.project.is_taken(module.path, name):
+            return f"another file imports {name} from here"
+        if PurePath(module.path).name == "__init__.py" and not any(module.references(binding)):
+            return f"{name} is passed on by the package"
+    if any(name in scope.moved for scope in module.names.module.walk()):
+        return f"{name} is declared global or nonlocal"
+    if not all(module.is_placed(reference.node) for reference in module.references(binding)):
+        return f"{name} is used inside of a string"
+    others = [other for other in binding.scope.bindings[name] if other is not binding]
+    if not all(isinstance(other.node, (ast.Name, ast.alias)) for other in others):
+        return f"{name} is also defined here"
+    return None
+
+
+def is_free(module: Module, binding: Binding, name: str, native: str) -> bool:
+    """Whether the uses of a binding can be called ``name`` without meeting another thing of that name."""
+    for scope in _scopes_between(module, binding):
+        for other in scope.bindings.get(name, ()):
+            if not _becomes(module, other, native):
+                return False
+    if binding.scope.home(name) is None:
+        return not any(
+            reference.name == name for scope in binding.scope.walk() for reference in scope.references
+        ) and name not in BUILTINS
+    home = binding.scope.home(name)
+    assert home is not None
+    return all(_becomes(module, other, native) for other in home.bindings[name])
+
+
+def _becomes(module: Module, other: Binding, native: str) -> bool:
+    if not other.is_import or other.qualified is None:
+        return False
+    if other.qualified == native:
+        return True
+    symbol = module.symbol(other.qualified)
+    return symbol is not None and symbol.native == native and other.name == split(native)[1]
+
+
+def _scopes_between(module: Module, binding: Binding) -> Iterator[Scope]:
+    seen: set[Scope] = set()
+    for reference in [*module.references(binding)]:
+        scope: Scope | None = reference.scope
+        while scope is not None and scope not in seen:
+            seen.add(scope)
+            yield scope
+            if scope is binding.scope:
+                break
+            scope = scope.parent
+    if binding.scope not in seen:
+        yield binding.scope
+
+
+# The plan -----------------------------------------------------------------------------------------------------------
+
+
+class Plan:
+    """All changes to the imports of one module, turned into edits of its text."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.source = module.source
+        self.sites: dict[ast.stmt, _Site] = {}
+        self.edits: list[Edit] = []
+        self.removed: list[ast.stmt] = []
+        self.required: dict[str, list[ast.AST]] = defaultdict(list)
+        self.star_names: dict[ast.ImportFrom, dict[str, str]] = defaultdict(dict)
+        self.plain: list[str] = []
+        self._renamed: set[ast.AST] = set()
+
+    def site(self, statement: ast.stmt) -> _Site:
+        assert isinstance(statement, (ast.Import, ast.ImportFrom))
+        return self.sites.setdefault(statement, _Site(statement))
+
+    def rename(self, change: RenameImport) -> None:
+        """Import a native name in the place of an old one, and rename the uses if that is safe."""
+        binding, native = change.binding, change.native
+        native_module, native_name = split(native)
+        alias = binding.node
+        assert isinstance(alias, ast.alias)
+        site = self.site(binding.statement)
+        site.gone.add(alias)
+        local = binding.name
+        if alias.asname is None and must_keep_name(self.module, binding) is None:
+            if is_free(self.module, binding, native_name, native):
+                local = native_name
+        existing = existing_import(self.module, native) if binding.scope.is_module else None
+        if existing is not None and alias.asname is None and local == native_name and existing.name == local:
+            self._rename_uses(binding, local)
+            return
+        if existing is not None and existing.name == local and existing.statement is not binding.statement:
+            return
+        leading, trailing = self._comments(alias, site.statement)
+        site.fresh.append(Imported(native_module, native_name, local, leading, trailing))
+        if local != binding.name:
+            self._rename_uses(binding, local)
+
+    def _rename_uses(self, binding: Binding, local: str) -> None:
+        nodes: list[ast.AST] = [reference.node for reference in self.module.references(binding)]
+        nodes += [other.node for other in binding.scope.bindings[binding.name] if isinstance(other.node, ast.Name)]
+        for node in nodes:
+            self._replace(node, local)
+
+    def _replace(self, node: ast.AST, text: str) -> None:
+        if node not in self._renamed:
+            self._renamed.add(node)
+            self.edits.append(Edit.replace(self.source.span(node), text))
+
+    def rename_attribute(self, change: RenameAttribute) -> None:
+        """Write a native name for ``optimum.neuron.X`` and see to it that its module is imported."""
+        native_module, name = split(change.native)
+        statement = change.binding.statement
+        alias = change.binding.node
+        assert isinstance(alias, ast.alias)
+        site = self.site(statement)
+        others = {
+            split(other.native)[0] for other in self._attribute_changes if other.binding is change.binding
+        }
+        if alias.asname and len(others) == 1 and self._goes(change.binding):
+            plain, root = f"{native_module} as {alias.asname}", alias.asname
+        else:
+            plain, root = native_module, native_module
+        if plain not in site.modules and not self._has_module(native_module, plain):
+            site.modules.append(plain)
+        self._replace(change.node, f"{root}.{name}")
+
+    def _has_module(self, native_module: str, plain: str) -> bool:
+        if plain != native_module:
+            return False
+        return any(
+            isinstance(node, ast.Import)
+            and self.module.parent(node) is self.source.tree
+            and any(alias.name == native_module and alias.asname is None for alias in node.names)
+            for node in self.module.names.imports
+        )
+
+    def _goes(self, binding: Binding) -> bool:
+        """Whether all uses of an imported module are rewritten, so that its import can go."""
+        changed = {change.node for change in self._attribute_changes if change.binding is binding}
+        for reference in self.module.references(binding):
+            chain: ast.AST = reference.node
+            while chain not in changed:
+                above = self.module.parent(chain)
+                if not isinstance(above, ast.Attribute):
+                    return False
+                chain = above
+        return bool(changed)
+
+    def build(
+        self,
+        renames: Sequence[RenameImport],
+        attributes: Sequence[RenameAttribute],
+        stars: Sequence[RenameStar],
+        erased: Sequence[EraseImport],
+        required: Iterable[tuple[str, ast.AST]],
+    ) -> tuple[list[Edit], list[ast.stmt]]:
+        """The edits, and the statements that go."""
+        self._attribute_changes = attributes
+        for rename in renames:
+            self.rename(rename)
+        for attribute in attributes:
+            self.rename_attribute(attribute)
+        for binding in dict.fromkeys(change.binding for change in attributes):
+            if self._goes(binding) and isinstance(binding.node, ast.alias):
+                site = self.site(binding.statement)
+                site.gone.update(self._same_root(binding))
+        for erase in erased:
+            assert isinstance(erase.binding.node, ast.alias)
+            self.site(erase.binding.statement).gone.add(erase.binding.node)
+        for star in stars:
+            self._rename_star(star)
+        for native, node in required:
+            self._require(native, node)
+        self._emit()
+        return self.edits, self.removed
+
+    def _same_root(self, binding: Binding) -> Iterator[ast.alias]:
+        """``import optimum.neuron`` and ``import optimum.neuron.utils`` bind one name; its uses serve both."""
+        statement = binding.statement
+        assert isinstance(statement, (ast.Import, ast.ImportFrom)) and isinstance(binding.node, ast.alias)
+        yield binding.node
+
+    def _rename_star(self, star: RenameStar) -> None:
+        native_module, name = split(star.native)
+        site = self.site(star.statement)
+        fresh = Imported(native_module, name, name)
+        if fresh not in site.fresh and existing_import(self.module, star.native) is None:
+            site.fresh.append(fresh)
+        self._replace(star.node, name)
+        self.star_names[star.statement][star.node.id] = name
+        left = [
+            reference.name
+            for reference in self.module.names.unresolved()
+            if reference.name not in self.star_names[star.statement]
+        ]
+        if not left and not self.module.names.exported:
+            site.gone.update(star.statement.names)
+
+    # What new code needs ------------------------------------------------------------------------------------------
+
+    def _require(self, native: str, node: ast.AST) -> None:
+        if existing_import(self.module, native) is not None:
+            return
+        native_module, name = split(native)
+        if not native_module:
+            self.plain.append(native)
+            return
+        fresh = Imported(native_module, name, local_name(self.module, native))
+        site = self._site_for(node)
+        if site is None:
+            self.required[native].append(node)
+            return
+        if all((other.module, other.local) != (fresh.module, fresh.local) for other in site.fresh):
+            site.fresh.append(fresh)
+
+    def _site_for(self, node: ast.AST) -> _Site | None:
+        top = [site for site in self.sites.values() if self.module.parent(site.statement) is self.source.tree]
+        if top:
+            return min(top, key=lambda site: site.statement.lineno)
+        around = set(self.module.ancestors(node))
+        for site in self.sites.values():
+            if self.module.parent(site.statement) in around and site.statement.lineno <= getattr(node, "lineno", 0):
+                return site
+        return None
+
+    # Writing ------------------------------------------------------------------------------------------------------
+
+    def _emit(self) -> None:
+        if self.plain:
+            self._emit_plain()
+        for group in self._groups():
+            self._emit_group(group)
+        if self.required:
+            entries = []
+            for native in self.required:
+                native_module, name = split(native)
+                entries.append(Imported(native_module, name, local_name(self.module, native)))
+            lines = [line for text in self._from_lines(entries, "") for line in text.split("\n")]
+            anchor = last_import(self.module)
+            if anchor is not None:
+                self.edits.append(statements.insert_after(self.module, anchor, lines))
+            else:
+                self.edits.append(insert_at_top(self.module, lines))
+
+    def _emit_plain(self) -> None:
+        """``import os`` above the first import of the file: that is where import sorters have it."""
+        lines = [f"import {name}" for name in dict.fromkeys(self.plain)]
+        first = next(
+            (
+                statement
+                for statement in self.source.tree.body
+                if isinstance(statement, (ast.Import, ast.ImportFrom))
+                and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
+            ),
+            None,
+        )
+        if first is not None:
+            self.edits.append(statements.insert_before(self.module, first, lines))
+        elif lines:
+            self.edits.append(insert_at_top(self.module, lines))
+
+    def _groups(self) -> list[list[_Site]]:
+        """Sites on neighbouring lines of one block, which are written as one sorted run of imports."""
+        groups: list[list[_Site]] = []
+        for site in sorted(self.sites.values(), key=lambda site: (site.statement.lineno, site.statement.col_offset)):
+            previous = groups[-1][-1] if groups else None
+            if previous is not None and self._adjoins(previous, site):
+                groups[-1].append(site)
+            else:
+                groups.append([site])
+        return groups
+
+    def _adjoins(self, first: _Site, second: _Site) -> bool:
+        above, below = first.statement, second.statement
+        return (
+            self.module.parent(above) is self.module.parent(below)
+            and above.end_lineno is not None
+            and below.lineno == above.end_lineno + 1
+            and self._can_move(first)
+            and self._can_move(second)
+        )
+
+    def _can_move(self, site: _Site) -> bool:
+        start, end = self.source.span(site.statement)
+        line = self.source.text[self.source.line_start(start) : self.source.line_end(max(end - 1, start))]
+        return (
+            site.gone == set(site.statement.names)
+            and not site.modules
+            and "#" not in line
+            and ";" not in line
+            and not self.source.text[self.source.line_start(start) : start].strip()
+        )
+
+    def _emit_group(self, group: list[_Site]) -> None:
+        if len(group) == 1 and self._emit_in_place(group[0]):
+            return
+        first = group[0]
+        merged = _Site(first.statement)
+        for site in group:
+            merged.fresh += [item for item in site.fresh if item not in merged.fresh]
+            merged.modules += site.modules
+        merged.gone = first.gone
+        start, end = self.source.span(first.statement)
+        indentation = self.source.indentation(start)
+        newline = self.source.newline(start)
+        texts = []
+        kept = [alias for alias in first.statement.names if alias not in first.gone]
+        if kept:
+            texts.append(self._kept(first.statement, kept, indentation))
+        texts += [f"import {text}" for text in sorted(merged.modules)]
+        texts += self._from_lines(merged.fresh, indentation)
+        if not texts:
+            self.removed += [site.statement for site in group]
+            return
+        alone = statements.first_line_statement(self.module, first.statement) is first.statement
+        shared = self.source.tokens_between(end, self.source.line_end(max(end - 1, start)))
+        if alone and not any(token.kind != tokenize.COMMENT for token in shared):
+            text = f"\n{indentation}".join(texts).replace("\n", newline)
+        else:
+            text = "; ".join(" ".join(text.replace("(", "").replace(")", "").split()).rstrip(",") for text in texts)
+        self.edits.append(Edit.replace((start, end), text))
+        self.removed += [site.statement for site in group[1:]]
+
+    def _emit_in_place(self, site: _Site) -> bool:
+        """Change only the names of a statement over several lines, so that its layout and comments stay."""
+        statement = site.statement
+        if not isinstance(statement, ast.ImportFrom) or statement.lineno == statement.end_lineno:
+            return False
+        native_modules = {item.module for item in site.fresh}
+        if site.modules or site.gone != set(statement.names) or len(site.fresh) != len(statement.names):
+            return False
+        if len(native_modules) != 1:
+            return False
+        start, end = self.source.span(statement)
+        tokens = self.source.tokens_between(start, end)
+        word = next(index for index, token in enumerate(tokens) if token.text == "import")
+        self.edits.append(Edit.replace((tokens[1].start, tokens[word - 1].end), native_modules.pop()))
+        for alias, item in zip(statement.names, site.fresh):
+            self.edits.append(Edit.replace(self.source.span(alias), item.text))
+        return True
+
+    def _kept(self, statement: ast.Import | ast.ImportFrom, kept: list[ast.alias], indentation: str) -> str:
+        names = [alias.name + (f" as {alias.asname}" if alias.asname else "") for alias in kept]
+        if isinstance(statement, ast.Import):
+            return f"import {', '.join(names)}"
+        module = "." * statement.level + (statement.module or "")
+        entries = []
+        for alias in kept:
+            leading, trailing = self._comments(alias, statement)
+            entries.append(Imported(module, alias.name, alias.asname or alias.name, leading, trailing))
+        return _from_statement(module, entries, indentation, self.source.line_limit, sort=False)
+
+    def _from_lines(self, entries: Sequence[Imported], indentation: str) -> list[str]:
+        by_module: dict[str, list[Imported]] = defaultdict(list)
+        for entry in entries:
+            by_module[entry.module].append(entry)
+        limit = self.source.line_limit
+        return [_from_statement(name, by_module[name], indentation, limit) for name in sorted(by_module)]
+
+    def _comments(self, alias: ast.alias, statement: ast.stmt) -> tuple[tuple[str, ...], str]:
+        """The comments of one name in an import list: those on lines above it, and the one behind it."""
+        start, end = self.source.span(statement)
+        comments = [token for token in self.source.tokens_between(start, end) if token.kind == tokenize.COMMENT]
+        if not comments:
+            return (), ""
+        alias_start, alias_end = self.source.span(alias)
+        names = statement.names  # type: ignore[attr-defined]
+        index = names.index(alias)
+        previous_end = self.source.span(names[index - 1])[1] if index else start
+        leading = []
+        for token in comments:
+            if previous_end <= token.start < alias_start:
+                own_line = not self.source.text[self.source.line_start(token.start) : token.start].strip()
+                if own_line or index == 0:
+                    leading.append(token.text)
+        line_end = self.source.line_end(alias_end - 1)
+        following = names[index + 1] if index + 1 < len(names) else None
+        trailing = [
+            token.text
+            for token in comments
+            if alias_end <= token.start < line_end
+            and (following is None or self.source.span(following)[0] > token.start)
+        ]
+        return tuple(leading), trailing[0] if trailing else ""
+
+
+def _sort_key(entry: Imported) -> tuple[int, str]:
+    """Constants, classes, functions, as import sorters have it."""
+    name = entry.name
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return kind, name
+
+
+def _from_statement(
+    module: str, entries: Sequence[Imported], indentation: str, limit: int, *, sort: bool = True
+) -> str:
+    ordered = sorted(dict.fromkeys(entries), key=_sort_key) if sort else list(entries)
+    line = f"from {module} import {', '.join(entry.text for entry in ordered)}"
+    noted = any(entry.leading or entry.trailing for entry in ordered)
+    if not noted and len(indentation) + len(line) <= limit:
+        return line
+    lines = [f"from {module} import ("]
+    for entry in ordered:
+        lines += [f"{indentation}    {comment}" for comment in entry.leading]
+        trailing = f"  {entry.trailing}" if entry.trailing else ""
+        lines.append(f"{indentation}    {entry.text},{trailing}")
+    return "\n".join([*lines, f"{indentation})"])
+
+
+def last_import(module: Module) -> ast.stmt | None:
+    """The last import of the section at the top of a file: before its first function, class or main guard."""
+    found: ast.stmt | None = None
+    for statement in module.source.tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            break
+        if isinstance(statement, (ast.Import, ast.ImportFrom)) or _only_imports(statement):
+            found = statement
+    return found
+
+
+def _only_imports(statement: ast.stmt) -> bool:
+    """A ``try`` or ``if`` that is there for an import."""
+    return isinstance(statement, (ast.Try, ast.If)) and any(
+        isinstance(inner, (ast.Import, ast.ImportFrom)) for inner in statement.body
+    )
+
+
+def insert_at_top(module: Module, lines: Sequence[str]) -> Edit:
+    """Lines at the top of a file without imports: below its docstring, above its first statement."""
+    body = module.source.tree.body
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        if isinstance(body[0].value.value, str):
+            return statements.insert_after(module, body[0], ["", *lines])
+    if body:
+        return statements.insert_before(module, body[0], [*lines, ""])
+    return Edit.insert(0, "".join(f"{line}\n" for line in lines))
+

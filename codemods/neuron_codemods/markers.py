@@ -1,0 +1,111 @@
+"""The comments this tool writes and reads: markers for what a person must do, and suppressions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from neuron_codemods.module import Module
+from neuron_codemods.source import Source, Token
+from neuron_codemods.statements import first_line_statement, start_of
+
+_MARKER = re.compile(r"#\s*(?P<kind>TODO|NOTE)\(neuron-migrate (?P<code>NM\d{3})\): (?P<message>.*)")
+_SUPPRESSION = re.compile(r"#\s*neuron-migrate:\s*(?P<what>ignore-file|ignore)\s*(?:\[(?P<codes>[^\]]*)\])?")
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A comment that this tool left in an earlier run."""
+
+    code: str
+    message: str
+    line: int
+    token: Token
+    is_manual: bool
+
+
+@dataclass(eq=False)
+class Suppression:
+    """A comment with which a person keeps rules away from a statement, or from the file."""
+
+    codes: tuple[str, ...]
+    """Prefixes of codes; none means all."""
+    token: Token
+    whole_file: bool
+    first: int = 0
+    last: int = 0
+    used: bool = False
+
+    def covers(self, code: str, line: int) -> bool:
+        inside = self.whole_file or self.first <= line <= self.last
+        return inside and (not self.codes or any(code.startswith(prefix) for prefix in self.codes))
+
+
+def format_marker(code: str, message: str, url: str, *, manual: bool = True) -> str:
+    """The one comment line for a finding."""
+    kind = "TODO" if manual else "NOTE"
+    text = " ".join(message.split())
+    return f"# {kind}(neuron-migrate {code}): {text.rstrip('.')}: {url}" if url else f"# {kind}(neuron-migrate {code}): {text}"
+
+
+def markers(source: Source) -> Iterator[Marker]:
+    """The markers in a text, in order."""
+    for token in source.comments:
+        match = _MARKER.match(token.text)
+        if match:
+            line = source.position(token.start).line
+            yield Marker(match["code"], match["message"], line, token, match["kind"] == "TODO")
+
+
+def suppressions(module: Module) -> list[Suppression]:
+    """The suppressions in a text; one on a line of its own is about the statement below it."""
+    found = []
+    for token in module.source.comments:
+        match = _SUPPRESSION.search(token.text)
+        if match is None:
+            continue
+        codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
+        suppression = Suppression(codes, token, match["what"] == "ignore-file")
+        suppression.first, suppression.last = _lines(module, token)
+        found.append(suppression)
+    return found
+
+
+def _lines(module: Module, token: Token) -> tuple[int, int]:
+    """The lines of the statement that a comment belongs to."""
+    source = module.source
+    line = source.position(token.start).line
+    own_line = not source.lines[line - 1][: token.start - source.line_starts[line - 1]].strip()
+    if own_line:
+        following = [node.lineno for node in module.names.statements if node.lineno > line]
+        line = min(following, default=line)
+    best = (line, line)
+    for node in module.names.statements:
+        last = header_end(node)
+        if node.lineno <= line <= last:
+            best = (node.lineno, last)
+    return best
+
+
+def header_end(statement: ast.stmt) -> int:
+    """The last line of a statement, or of the header of a compound one."""
+    body = getattr(statement, "body", None)
+    if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+        return max(statement.lineno, body[0].lineno - 1)
+    return statement.end_lineno or statement.lineno
+
+
+def marked_above(module: Module, statement: ast.stmt) -> list[Marker]:
+    """The markers in the comment lines directly above the line of a statement."""
+    source = module.source
+    first = first_line_statement(module, statement)
+    line = source.position(start_of(source, first)).line - 1
+    by_line = {marker.line: marker for marker in markers(source)}
+    found = []
+    while line and source.lines[line - 1].lstrip().startswith("#"):
+        if line in by_line:
+            found.append(by_line[line])
+        line -= 1
+    return found

@@ -1,0 +1,105 @@
+"""The words every other module speaks: what a rule is, what it finds, and what a migration returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Outcome(str, Enum):
+    """What became of one use of Optimum Neuron. There are three and no more."""
+
+    REWRITTEN = "rewritten"
+    """Rewritten with the same meaning; nobody needs to think about it."""
+    REVIEW = "review"
+    """Rewritten or kept, but something differs that a person must know: memory, numerics, resume."""
+    MANUAL = "manual"
+    """Not rewritten; the marker above the statement says what to do."""
+
+
+@dataclass(frozen=True, order=True)
+class Position:
+    """A place in a text: line and column, both counted from 1, columns in characters."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a rule has to say about one place of a file."""
+
+    code: str
+    outcome: Outcome
+    message: str
+    """One or more sentences: what was met and what it became, or what a person has to do."""
+    start: Position
+    end: Position
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a caller may choose about a migration."""
+
+    select: tuple[str, ...] = ()
+    """Prefixes of the rule codes to run; none means all that are on by default."""
+    ignore: tuple[str, ...] = ()
+    """Prefixes of the rule codes not to run; stronger than ``select`` when equally long or longer."""
+    annotate: bool = False
+    """Also write the review findings into the file, as comments."""
+
+
+@dataclass(frozen=True)
+class Migration:
+    """The result of migrating one text."""
+
+    text: str
+    changed: bool
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One example of a rule: a test, the text of ``--explain`` and the documentation page at once.
+
+    A case whose ``after`` is empty is a no-op: the rule must leave ``before`` as it is.
+    """
+
+    name: str
+    before: str
+    after: str = ""
+    outcomes: tuple[Outcome, ...] = ()
+    """The outcomes that this rule's findings must have, in order of place; empty means not looked at."""
+
+    @property
+    def expected(self) -> str:
+        return self.after or self.before
+
+    @property
+    def is_noop(self) -> bool:
+        return not self.after
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a person sees of a rule; the code beside it does the work."""
+
+    code: str
+    name: str
+    summary: str
+    url: str
+    outcomes: tuple[Outcome, ...] = field(default=(Outcome.REWRITTEN,))
+
+
+class SourceError(ValueError):
+    """A text that cannot be read as Python 3, with the place of the first problem."""
+
+    def __init__(self, message: str, line: int, column: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, int, int]]:
+        return (SourceError, (self.message, self.line, self.column))

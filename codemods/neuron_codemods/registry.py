@@ -1,0 +1,55 @@
+"""Finding the rules: every module of a room that holds a ``RULE`` is one."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+
+import neuron_codemods
+from neuron_codemods.edits import Change
+from neuron_codemods.model import Case, Rule, Settings
+from neuron_codemods.module import Module
+
+ROOMS = ("file", "training", "inference", "diffusion", "launch", "packaging", "xla", "renames")
+"""The folders that hold rules, in the order of their codes."""
+
+
+@dataclass(frozen=True)
+class RuleModule:
+    """A rule with its code, its explanation and its cases, as one module gives them."""
+
+    rule: Rule
+    explanation: str
+    cases: tuple[Case, ...]
+    check: Callable[[Module], Iterable[Change]]
+
+
+@cache
+def rules() -> tuple[RuleModule, ...]:
+    """All rules, by code."""
+    found = []
+    for room in pkgutil.iter_modules(neuron_codemods.__path__):
+        if room.ispkg and room.name in ROOMS:
+            package = importlib.import_module(f"neuron_codemods.{room.name}")
+            for entry in pkgutil.iter_modules(package.__path__):
+                module = importlib.import_module(f"{package.__name__}.{entry.name}")
+                if hasattr(module, "RULE"):
+                    explanation = (module.__doc__ or "").strip()
+                    found.append(RuleModule(module.RULE, explanation, tuple(module.CASES), module.check))
+    found.sort(key=lambda module: module.rule.code)
+    codes = [module.rule.code for module in found]
+    if len(set(codes)) != len(codes):
+        raise ValueError(f"two rules share a code: {codes}")
+    return tuple(found)
+
+
+def is_enabled(code: str, settings: Settings) -> bool:
+    """Whether a rule is to run: the longest matching prefix decides, and ignoring wins over selecting."""
+    selected = max((len(prefix) for prefix in settings.select if code.startswith(prefix)), default=-1)
+    ignored = max((len(prefix) for prefix in settings.ignore if code.startswith(prefix)), default=-1)
+    if not settings.select:
+        selected = 0
+    return selected > ignored

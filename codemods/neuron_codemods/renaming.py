@@ -1,0 +1,125 @@
+"""From the table of names to changes: every import of an Optimum Neuron name, and every use through a module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from neuron_codemods.data import Symbol, all_symbols
+from neuron_codemods.edits import Change, EraseImport, RenameAttribute, RenameImport, RenameStar
+from neuron_codemods.imports import must_keep_name
+from neuron_codemods.model import Outcome
+from neuron_codemods.module import Module
+from neuron_codemods.scopes import Binding
+
+Accepts = Callable[[Symbol], bool]
+
+
+def renamed(module: Module, accepts: Accepts) -> Iterator[Change]:
+    """A change for each name that has a native one and that ``accepts`` takes."""
+    for binding, symbol in imported(module):
+        if symbol.rename and accepts(symbol):
+            yield Change(
+                _outcome(module, binding, symbol),
+                binding.node,
+                _message(module, binding, symbol),
+                (RenameImport(binding, symbol.native),),
+            )
+    for binding, node, symbol in attributes(module):
+        if symbol.rename and accepts(symbol):
+            edit = RenameAttribute(binding, node, symbol.native)
+            yield Change(symbol.outcome, node, symbol.message, (edit,))
+    for statement, name, symbol in star_uses(module):
+        if symbol.rename and accepts(symbol):
+            yield Change(symbol.outcome, name, symbol.message, (RenameStar(name, symbol.native, statement),))
+
+
+def _outcome(module: Module, binding: Binding, symbol: Symbol) -> Outcome:
+    if binding.name == symbol.name and must_keep_name(module, binding) is not None:
+        return Outcome.REVIEW
+    return symbol.outcome
+
+
+def _message(module: Module, binding: Binding, symbol: Symbol) -> str:
+    kept = must_keep_name(module, binding) if binding.name == symbol.name else None
+    if kept is None:
+        return symbol.message
+    return f"{symbol.message} The old name stays as an alias: {kept}."
+
+
+def without_native(module: Module, accepts: Accepts) -> Iterator[Change]:
+    """A change for each name that has no native one: an unused import goes, anything else is for a person."""
+    for binding, symbol in imported(module):
+        if symbol.rename or not accepts(symbol):
+            continue
+        unused = not any(module.references(binding)) and must_keep_name(module, binding) is None
+        if symbol.dropped and unused and len(binding.scope.bindings[binding.name]) == 1:
+            message = f"The import of {symbol.name} is erased: nothing uses it and it has no counterpart."
+            yield Change(Outcome.REWRITTEN, binding.node, message, (EraseImport(binding),))
+        else:
+            yield Change(Outcome.MANUAL, binding.node, _named(symbol))
+    for _, node, symbol in attributes(module):
+        if not symbol.rename and accepts(symbol):
+            yield Change(Outcome.MANUAL, node, _named(symbol))
+    for _, name, symbol in star_uses(module):
+        if not symbol.rename and accepts(symbol):
+            yield Change(Outcome.MANUAL, name, _named(symbol))
+
+
+def _named(symbol: Symbol) -> str:
+    return symbol.message if symbol.name in symbol.message else f"{symbol.name}: {symbol.message}"
+
+
+def imported(module: Module) -> Iterator[tuple[Binding, Symbol]]:
+    """The names imported one by one (``from optimum.neuron import X``), with their rows of the table."""
+    for binding in module.neuron_bindings:
+        found = module.split(binding.qualified)
+        if found is not None and not found[1] and found[0].kind != "module":
+            yield binding, found[0]
+
+
+@cache
+def known_modules() -> frozenset[str]:
+    """Every module of Optimum Neuron that exposed a name, and the packages around them."""
+    modules = set()
+    for symbol in all_symbols():
+        parts = symbol.module.split(".")
+        modules.update(".".join(parts[:length]) for length in range(2, len(parts) + 1))
+    return frozenset(modules)
+
+
+def module_bindings(module: Module) -> Iterator[Binding]:
+    """The imports that bind a whole module of Optimum Neuron."""
+    named = {binding for binding, _ in imported(module)}
+    for binding in module.neuron_bindings:
+        if binding not in named:
+            yield binding
+
+
+def attributes(module: Module) -> Iterator[tuple[Binding, ast.Attribute, Symbol]]:
+    """The uses of a name through its module (``optimum.neuron.X``), with their rows of the table."""
+    for binding in module_bindings(module):
+        for reference in module.references(binding):
+            node: ast.AST | None = module.parent(reference.node)
+            while isinstance(node, ast.Attribute):
+                found = module.split(module.resolve(node))
+                if found is not None and not found[1] and found[0].kind != "module":
+                    yield binding, node, found[0]
+                    break
+                node = module.parent(node)
+
+
+def star_uses(module: Module) -> Iterator[tuple[ast.ImportFrom, ast.Name, Symbol]]:
+    """The uses of names that can only have come from ``from optimum.neuron import *``."""
+    stars = {
+        node.module: node
+        for node in module.names.imports
+        if isinstance(node, ast.ImportFrom) and node.module in module.star_modules and node.names[0].name == "*"
+    }
+    if not stars:
+        return
+    for reference in module.names.unresolved():
+        found = module.split(module.resolve(reference.node))
+        if found is not None and not found[1] and found[0].module in stars:
+            yield stars[found[0].module], reference.node, found[0]

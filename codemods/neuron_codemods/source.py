@@ -1,0 +1,151 @@
+"""A Python text with its syntax tree, its tokens, and the way from tree positions to places in the text."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from neuron_codemods.model import Position, SourceError
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token with its place in the text, in characters."""
+
+    kind: int
+    text: str
+    start: int
+    end: int
+
+
+class Source:
+    """The text of one file (or cell, or fence) and what the standard library reads in it.
+
+    Raises :class:`SourceError` when the text is not Python 3 as the running interpreter knows it.
+    """
+
+    def __init__(self, text: str, path: str = "<text>") -> None:
+        self.text = text
+        self.path = path
+        self.lines = _LINE.findall(text)
+        self.line_starts = [0]
+        for line in self.lines:
+            self.line_starts.append(self.line_starts[-1] + len(line))
+        self.tree = parse(text, path)
+
+    def offset(self, line: int, utf8_column: int) -> int:
+        """The place in the text of an ``ast`` position: a line from 1 and a column in UTF-8 bytes from 0."""
+        start = self.line_starts[line - 1]
+        content = self.lines[line - 1] if line <= len(self.lines) else ""
+        if content.isascii():
+            return start + utf8_column
+        return start + len(content.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "surrogatepass"))
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where a node with a position starts and ends in the text."""
+        start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        return start, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def segment(self, node: ast.AST) -> str:
+        """The text of a node."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def position(self, offset: int) -> Position:
+        """The line and column, both from 1, of a place in the text."""
+        line = max(bisect_right(self.line_starts, offset) - 1, 0)
+        if line == len(self.lines) and line and not self.lines[line - 1].endswith(("\r", "\n")):
+            line -= 1
+        return Position(line + 1, offset - self.line_starts[line] + 1)
+
+    def line_start(self, offset: int) -> int:
+        """Where the line that holds a place starts."""
+        return self.line_starts[self.position(offset).line - 1]
+
+    def line_end(self, offset: int) -> int:
+        """Where the line that holds a place ends, its newline included."""
+        index = self.position(offset).line
+        return self.line_starts[min(index, len(self.line_starts) - 1)]
+
+    def indentation(self, offset: int) -> str:
+        """The white space at the start of the line that holds a place."""
+        start = self.line_start(offset)
+        match = re.compile(r"[ \t\f]*").match(self.text, start)
+        return match.group() if match else ""
+
+    @cached_property
+    def indentation_step(self) -> str:
+        """One step of this file's indentation."""
+        for node in self.tree.body:
+            body = getattr(node, "body", None)
+            if body and isinstance(body, list) and body[0].lineno > node.lineno:
+                step = self.indentation(self.span(body[0])[0])
+                if step:
+                    return step
+        return "    "
+
+    @cached_property
+    def line_limit(self) -> int:
+        """How long new lines may be: as long as the file's own, within what formatters commonly allow."""
+        longest = max((len(line.rstrip()) for line in self.lines), default=0)
+        return min(max(longest, 88), 119)
+
+    def newline(self, offset: int) -> str:
+        """The newline that a line inserted at a place should have: that of the line there, or the one before it."""
+        index = self.position(offset).line - 1
+        for line in (*self.lines[index : index + 1], *reversed(self.lines[:index]), *self.lines[index + 1 :]):
+            for newline in ("\r\n", "\n", "\r"):
+                if line.endswith(newline):
+                    return newline
+        return "\n"
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """All tokens but line structure (NEWLINE, INDENT ...), in order; comments included."""
+        # tokenize wants the newlines that the parser sees; every newline becomes one character there, so lines and
+        # columns agree with this text although offsets do not.
+        plain = "".join(line.rstrip("\r\n") + "\n" if line.endswith(("\r", "\n")) else line for line in self.lines)
+        result = []
+        skipped = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+        for token in tokenize.generate_tokens(io.StringIO(plain, newline="").readline):
+            if token.type not in skipped:
+                start = self.line_starts[token.start[0] - 1] + token.start[1]
+                end = self.line_starts[token.end[0] - 1] + token.end[1]
+                result.append(Token(token.type, token.string, start, end))
+        return result
+
+    @cached_property
+    def _token_starts(self) -> list[int]:
+        return [token.start for token in self.tokens]
+
+    def tokens_between(self, start: int, end: int) -> list[Token]:
+        """The tokens that start at or after one place and before another."""
+        first = bisect_right(self._token_starts, start - 1)
+        last = bisect_right(self._token_starts, end - 1)
+        return self.tokens[first:last]
+
+    @cached_property
+    def comments(self) -> list[Token]:
+        return [token for token in self.tokens if token.kind == tokenize.COMMENT]
+
+
+def parse(text: str, path: str = "<text>") -> ast.Module:
+    """Parse a text; a text that is not Python 3 raises :class:`SourceError` with the line and column."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text.lstrip("\ufeff") if text.startswith("\ufeff") else text, filename=path)
+    except SyntaxError as error:
+        raise SourceError(f"not Python 3: {error.msg}", error.lineno or 1, error.offset or 1) from None
+    except ValueError as error:  # null bytes
+        raise SourceError(f"not Python 3: {error}", 1) from None
+    except (RecursionError, MemoryError):
+        raise SourceError("nested too deeply to be parsed", 1) from None

@@ -1,0 +1,315 @@
+"""Replaces what a script reads from its training arguments and what they no longer have.
+
+Parallel sizes are known to the launch line and not to the arguments, a `trn_config` has no counterpart, and flags such
+as `--overwrite_output_dir` become a field of the script's own dataclass, so that the launch line keeps working.
+
+https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_codemods.edits import AnyEdit, Change, Edit, InsertLines, RemoveStatement
+from neuron_codemods.imports import existing_import, local_name
+from neuron_codemods.model import Case, Outcome, Rule
+from neuron_codemods.module import Module
+from neuron_codemods.training.classes import fields, local_dataclasses
+from neuron_codemods.training.parallel import lazy_loads, loads, trains
+from neuron_codemods.values import (
+    ARGUMENT_CLASSES,
+    UNKNOWN,
+    Arguments,
+    arguments_of,
+    literal,
+    parse_results,
+    parsed_classes,
+    visible,
+)
+
+RULE = Rule(
+    code="NM150",
+    name="argument-attribute",
+    summary="training_args.tensor_parallel_size, .trn_config, .overwrite_output_dir and others that are gone.",
+    url="https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments",
+    outcomes=(Outcome.REWRITTEN, Outcome.MANUAL),
+)
+
+SIZES = "neuron_shim.parallel_sizes"
+_RENAMED = {"evaluation_strategy": "eval_strategy", "warmup_ratio": "warmup_steps", "max_seq_length": "max_length"}
+_GONE = {
+    "trn_config": "There is no trn_config: the sizes are those of parallel_sizes(), and the model gets a distributed_config.",
+    "mp_plugin": "There is no mp_plugin: the model gets a distributed_config where it is loaded.",
+    "tp_plugin": "There is no tp_plugin: the model gets a distributed_config where it is loaded.",
+    "zero_1": "There is no zero_1: FSDP shards the optimizer state of a model with a distributed_config.",
+    "logging_dir": "There is no logging_dir: read the environment variable TENSORBOARD_LOGGING_DIR.",
+    "dp_size": "There is no dp_size: it is WORLD_SIZE divided by the tensor parallel size.",
+}
+_ONLY_NEURON = frozenset({"trn_config", "mp_plugin", "tp_plugin"})
+
+
+def check(module: Module) -> Iterator[Change]:
+    if not trains(module):
+        return
+    handled = _moved_to_load(module)
+    for attribute in module.names.attributes:
+        if attribute in handled or not isinstance(attribute.ctx, ast.Load):
+            continue
+        made = arguments_of(module, attribute.value)
+        if made is None and not _is_arguments(module, attribute):
+            continue
+        yield from _attribute(module, attribute, made)
+    yield from _unused_configs(module)
+
+
+def _is_arguments(module: Module, attribute: ast.Attribute) -> bool:
+    """Whether something holds training arguments that were made elsewhere, by its annotation or its name."""
+    base = attribute.value
+    if not isinstance(base, ast.Name):
+        return False
+    binding = module.binding(base)
+    if binding is not None and isinstance(binding.node, ast.arg):
+        annotation = binding.node.annotation
+        if annotation is not None:
+            return module.native(annotation) in ARGUMENT_CLASSES
+        return base.id in ("training_args", "training_arguments") or attribute.attr in _ONLY_NEURON
+    return False
+
+
+def _moved_to_load(module: Module) -> set[ast.AST]:
+    """Attributes inside of what other rules take away."""
+    handled: set[ast.AST] = set()
+    for load in loads(module):
+        if load.config is not None:
+            handled.update(ast.walk(load.config))
+    for _, item, call in lazy_loads(module):
+        if item.optional_vars is None:
+            handled.update(ast.walk(call))
+    for statement in moved_configs(module):
+        handled.update(ast.walk(statement))
+    return handled
+
+
+def moved_configs(module: Module) -> list[ast.Assign]:
+    """``trn_config = training_args.trn_config`` where only model loads use the variable."""
+    taken = {
+        node
+        for load in loads(module)
+        if load.config is not None
+        for node in ast.walk(load.config)
+        if isinstance(node, ast.Name)
+    }
+    found = []
+    for name in taken:
+        binding = module.binding(name)
+        if binding is None or not isinstance(binding.statement, ast.Assign):
+            continue
+        value = binding.statement.value
+        plain = isinstance(value, ast.Attribute) and value.attr == "trn_config"
+        uses = {reference.node for reference in module.references(binding)}
+        if (plain or _is_training_config(module, value)) and len(binding.statement.targets) == 1 and uses <= taken:
+            if binding.statement not in found:
+                found.append(binding.statement)
+    return found
+
+
+def _is_training_config(module: Module, value: ast.expr) -> bool:
+    symbol = module.symbol(module.resolve(value.func)) if isinstance(value, ast.Call) else None
+    return symbol is not None and symbol.name in (
+        "TrainingNeuronConfig", "ModelParallelismPlugin", "TensorParallelismPlugin"
+    )
+
+
+def _unused_configs(module: Module) -> Iterator[Change]:
+    for statement in moved_configs(module):
+        message = f"{module.source.segment(statement.targets[0])} goes: the sizes moved to where the model is loaded."
+        yield Change(Outcome.REWRITTEN, statement, message, (RemoveStatement(statement),))
+
+
+def _attribute(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Iterator[Change]:
+    name = attribute.attr
+    if name in _RENAMED and not (name == "max_seq_length" and made is None):
+        start, end = module.source.span(attribute)
+        edit = Edit.replace((end - len(name), end), _RENAMED[name])
+        yield Change(Outcome.REWRITTEN, attribute, f"{name} is called {_RENAMED[name]}.", (edit,))
+    elif name == "tensor_parallel_size":
+        yield from _tensor_parallel(module, attribute, made)
+    elif name == "pipeline_parallel_size":
+        known = literal(made.value(name)) if made is not None and made.value(name) is not None else 1
+        if known == 1 and module.is_placed(attribute):
+            edit = Edit.replace(module.source.span(attribute), "1")
+            yield Change(Outcome.REWRITTEN, attribute, "There are no pipeline stages natively.", (edit,))
+        else:
+            yield Change(Outcome.MANUAL, attribute, "There are no pipeline stages natively: replace pipeline_parallel_size.")
+    elif name == "overwrite_output_dir":
+        yield _overwrite(module, attribute, made)
+    elif name in _GONE:
+        yield Change(Outcome.MANUAL, attribute, _GONE[name])
+
+
+def _tensor_parallel(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Iterator[Change]:
+    if not module.is_placed(attribute):
+        message = 'Replace tensor_parallel_size by parallel_sizes()["tp_size"] of neuron_shim.'
+        yield Change(Outcome.MANUAL, attribute, message)
+        return
+    given = literal(made.value("tensor_parallel_size")) if made is not None else UNKNOWN
+    size = f"tp_size={given}" if isinstance(given, int) else ""
+    quote = "'" if _in_double_quotes(module, attribute) else '"'
+    text = f"{local_name(module, SIZES)}({size})[{quote}tp_size{quote}]"
+    edit = Edit.replace(module.source.span(attribute), text)
+    message = "The tensor parallel size is that of the launch line."
+    yield Change(Outcome.REWRITTEN, attribute, message, (edit,), (SIZES,))
+
+
+def _in_double_quotes(module: Module, node: ast.AST) -> bool:
+    for above in module.ancestors(node):
+        if isinstance(above, ast.JoinedStr):
+            return module.source.segment(above).rstrip().endswith('"')
+    return False
+
+
+def _overwrite(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Change:
+    """Keep a flag that transformers dropped as a field of the script's own arguments."""
+    name = "overwrite_output_dir"
+    if made is not None and not made.is_parsed:
+        value = made.value(name)
+        if (value is None or literal(value) is not UNKNOWN) and module.is_placed(attribute):
+            text = "False" if value is None else module.source.segment(value)
+            edit = Edit.replace(module.source.span(attribute), text)
+            return Change(Outcome.REWRITTEN, attribute, f"{name} is no argument natively; its value is known.", (edit,))
+    if made is not None and made.is_parsed and module.is_placed(attribute):
+        edits = _to_own_field(module, attribute, made)
+        if edits is not None:
+            message = f"{name} is no argument natively; it becomes a field of the script's own arguments."
+            return Change(Outcome.REWRITTEN, attribute, message, edits)
+    message = f"{name} is no argument natively: decide here whether an existing output folder may be written to."
+    return Change(Outcome.MANUAL, attribute, message)
+
+
+def _to_own_field(module: Module, attribute: ast.Attribute, made: Arguments) -> tuple[AnyEdit, ...] | None:
+    definition = next(local_dataclasses(module, made.call), None)
+    if definition is None or not fields(definition):
+        return None
+    position = next(
+        index
+        for index, node in enumerate(parsed_classes(module, made.call))
+        if isinstance(node, ast.Name) and (binding := module.binding(node)) and binding.node is definition
+    )
+    variables = [
+        element
+        for element, statement in parse_results(module, made.call)
+        for target in statement.targets
+        if isinstance(target, (ast.Tuple, ast.List)) and target.elts.index(element) == position
+    ]
+    names = {element.id for element in variables if isinstance(element, ast.Name)}
+    if len(names) != 1 or not isinstance(variables[0], ast.Name) or not visible(module, variables[0], attribute):
+        return None
+    variable = names.pop()
+    line = "overwrite_output_dir: bool = False"
+    helper = existing_import(module, "dataclasses.field")
+    if helper is not None:
+        text = "Overwrite the output directory."
+        line = f'overwrite_output_dir: bool = {helper.name}(default=False, metadata={{"help": "{text}"}})'
+    edits: list[AnyEdit] = [Edit.replace(module.source.span(attribute), f"{variable}.overwrite_output_dir")]
+    if all(item.target.id != "overwrite_output_dir" for item in fields(definition) if isinstance(item.target, ast.Name)):
+        edits.append(InsertLines(fields(definition)[-1], (line,), after=True))
+    return tuple(edits)
+
+
+CASES = (
+    Case(
+        "a configuration that only went to the model",
+        """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+from optimum.neuron.models.training import NeuronModelForCausalLM
+
+parser = NeuronHfArgumentParser(NeuronTrainingArguments)
+(training_args,) = parser.parse_args_into_dataclasses()
+trn_config = training_args.trn_config
+model = NeuronModelForCausalLM.from_pretrained("my/model", trn_config)
+print(f"tensor parallel: {training_args.tensor_parallel_size}")
+""",
+        """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+from optimum.neuron.models.training import NeuronModelForCausalLM
+from neuron_shim import parallel_sizes
+
+parser = NeuronHfArgumentParser(NeuronTrainingArguments)
+(training_args,) = parser.parse_args_into_dataclasses()
+model = NeuronModelForCausalLM.from_pretrained("my/model", trn_config)
+print(f"tensor parallel: {parallel_sizes()['tp_size']}")
+""",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN,),
+    ),
+    Case(
+        "a flag becomes a field of the script",
+        """from dataclasses import dataclass
+
+from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+
+
+@dataclass
+class ModelArguments:
+    name: str
+
+
+def main():
+    parser = NeuronHfArgumentParser((ModelArguments, NeuronTrainingArguments))
+    model_args, training_args = parser.parse_args_into_dataclasses()
+    if not training_args.overwrite_output_dir:
+        print(training_args.evaluation_strategy)
+""",
+        """from dataclasses import dataclass
+
+from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+
+
+@dataclass
+class ModelArguments:
+    name: str
+    overwrite_output_dir: bool = False
+
+
+def main():
+    parser = NeuronHfArgumentParser((ModelArguments, NeuronTrainingArguments))
+    model_args, training_args = parser.parse_args_into_dataclasses()
+    if not model_args.overwrite_output_dir:
+        print(training_args.eval_strategy)
+""",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN,),
+    ),
+    Case(
+        "a configuration that is used otherwise",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+
+args = NeuronTrainingArguments("out")
+print(args.trn_config)
+""",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+
+args = NeuronTrainingArguments("out")
+# TODO(neuron-migrate NM150): There is no trn_config: the sizes are those of parallel_sizes(), and the model \
+gets a distributed_config: https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
+print(args.trn_config)
+""",
+        (Outcome.MANUAL,),
+    ),
+    Case(
+        "arguments that are still there",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+
+args = NeuronTrainingArguments("out")
+print(args.output_dir, args.bf16, args.seed, args.local_rank)
+""",
+    ),
+    Case(
+        "the same attribute of something else",
+        """import argparse
+
+from optimum.neuron import NeuronTrainer
+
+args = argparse.ArgumentParser().parse_args()
+print(args.tensor_parallel_size, args.overwrite_output_dir)
+NeuronTrainer()
+""",
+    ),
+)

@@ -1,0 +1,202 @@
+"""Sets the old defaults on a parser that makes training arguments from the command line.
+
+`HfArgumentParser` fills in the defaults of `TrainingArguments`, some of which changed. `parser.set_defaults` brings the
+old ones back; a flag on the command line still wins. `NeuronHfArgumentParser` also forced `pad_to_max_length`.
+
+https://huggingface.co/docs/transformers/internal/trainer_utils#transformers.HfArgumentParser
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_codemods.edits import Change, InsertLines
+from neuron_codemods.model import Case, Outcome, Rule
+from neuron_codemods.module import Module
+from neuron_codemods.releases import Era, era
+from neuron_codemods.training.classes import field_default, local_dataclasses
+from neuron_codemods.training.defaults import changed, saves_only_model
+from neuron_codemods.training.parallel import trains
+from neuron_codemods.values import PARSE_METHODS, Arguments, all_arguments, is_neuron
+
+RULE = Rule(
+    code="NM113",
+    name="argument-parser",
+    summary="HfArgumentParser: old defaults by set_defaults, padding that the Neuron parser forced.",
+    url="https://huggingface.co/docs/transformers/internal/trainer_utils#transformers.HfArgumentParser",
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW),
+)
+
+
+def check(module: Module) -> Iterator[Change]:
+    if not trains(module):
+        return
+    for made in all_arguments(module):
+        if made.is_parsed and made.is_neuron:
+            yield from _defaults(module, made)
+            yield from _files(module, made)
+            yield from _flags(made)
+            if era(module) is Era.EITHER:
+                message = (
+                    "Defaults of releases 0.4.0 to 0.4.5 that are not restored: per_device batch sizes were 1 (8 "
+                    'before and now), log_level was "info". Pass them on the command line if you relied on them.'
+                )
+                yield Change(Outcome.REVIEW, made.call, message)
+
+
+def _defaults(module: Module, made: Arguments) -> Iterator[Change]:
+    wanted = changed(module, made)
+    if saves_only_model(module, made):
+        wanted["save_only_model"] = "True"
+    if is_neuron(module, made.call.func) and _forces_padding(module, made):
+        wanted["pad_to_max_length"] = "True"
+    pairs = ", ".join(f"{name}={text}" for name, text in sorted(wanted.items()))
+    parent = module.parent(made.call)
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        name = parent.targets[0].id
+        line = f"{name}.set_defaults({pairs})"
+        if len(line) + parent.col_offset > module.source.line_limit:
+            rest = [f"    {item}={text}," for item, text in sorted(wanted.items())]
+            lines = (f"{name}.set_defaults(", *rest, ")")
+        else:
+            lines = (line,)
+        message = f"Old defaults are set on the parser: {', '.join(sorted(wanted))}. A flag still wins."
+        yield Change(Outcome.REWRITTEN, made.call, message, (InsertLines(parent, lines, after=True),))
+    else:
+        message = f"Keep the parser in a variable and call set_defaults({pairs}) on it: these defaults have changed."
+        yield Change(Outcome.MANUAL, made.call, message)
+
+
+def _forces_padding(module: Module, made: Arguments) -> bool:
+    for definition in local_dataclasses(module, made.call):
+        default = field_default(definition, "pad_to_max_length")
+        if default is not None:
+            return not (isinstance(default, ast.Constant) and default.value is True)
+    return False
+
+
+def _files(module: Module, made: Arguments) -> Iterator[Change]:
+    """Arguments that are read from a JSON or YAML file never see the parser's defaults."""
+    for call in module.calls:
+        function = call.func
+        if (
+            isinstance(function, ast.Attribute)
+            and function.attr in PARSE_METHODS - {"parse_args_into_dataclasses"}
+            and isinstance(function.value, ast.Name)
+        ):
+            binding = module.binding(function.value)
+            if binding is not None and binding.value is made.call:
+                pairs = ", ".join(f"{name}={text}" for name, text in changed(module, made).items())
+                message = (
+                    f"A file read by {function.attr} must hold the old defaults itself ({pairs}), and none of the Neuron "
+                    "arguments (tensor_parallel_size, zero_1, overwrite_output_dir ...)."
+                )
+                yield Change(Outcome.REVIEW, call, message)
+
+
+def _flags(made: Arguments) -> Iterator[Change]:
+    message = (
+        "The command line loses its Neuron flags (--tensor_parallel_size, --zero_1, --async_save ...), which are errors "
+        "natively; launch with TP_SIZE=<tensor parallel size> torchrun --nproc_per_node=<cores> script.py."
+    )
+    yield Change(Outcome.REVIEW, made.call, message)
+
+
+CASES = (
+    Case(
+        "old defaults are set on the parser",
+        """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+
+parser = NeuronHfArgumentParser(NeuronTrainingArguments)
+(training_args,) = parser.parse_args_into_dataclasses()
+""",
+        """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+
+parser = NeuronHfArgumentParser(NeuronTrainingArguments)
+parser.set_defaults(
+    average_tokens_across_devices=False,
+    optim="adamw_torch",
+    report_to="all",
+)
+(training_args,) = parser.parse_args_into_dataclasses()
+""",
+        (Outcome.REWRITTEN, Outcome.REVIEW, Outcome.REVIEW,),
+    ),
+    Case(
+        "padding that the Neuron parser forced",
+        """from dataclasses import dataclass
+
+from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+
+
+@dataclass
+class DataArguments:
+    pad_to_max_length: bool = False
+
+
+def main():
+    parser = NeuronHfArgumentParser((DataArguments, NeuronTrainingArguments))
+    data_args, training_args = parser.parse_args_into_dataclasses()
+""",
+        """from dataclasses import dataclass
+
+from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+
+
+@dataclass
+class DataArguments:
+    pad_to_max_length: bool = False
+
+
+def main():
+    parser = NeuronHfArgumentParser((DataArguments, NeuronTrainingArguments))
+    parser.set_defaults(
+        average_tokens_across_devices=False,
+        optim="adamw_torch",
+        pad_to_max_length=True,
+        report_to="all",
+    )
+    data_args, training_args = parser.parse_args_into_dataclasses()
+""",
+        (Outcome.REWRITTEN, Outcome.REVIEW, Outcome.REVIEW,),
+    ),
+    Case(
+        "a parser that is in no variable",
+        """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+
+(training_args,) = NeuronHfArgumentParser(NeuronTrainingArguments).parse_args_into_dataclasses()
+""",
+        """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+
+# TODO(neuron-migrate NM113): Keep the parser in a variable and call \
+set_defaults(average_tokens_across_devices=False, optim="adamw_torch", report_to="all") on it: these defaults \
+have changed: https://huggingface.co/docs/transformers/internal/trainer_utils#transformers.HfArgumentParser
+(training_args,) = NeuronHfArgumentParser(NeuronTrainingArguments).parse_args_into_dataclasses()
+""",
+        (Outcome.MANUAL, Outcome.REVIEW, Outcome.REVIEW,),
+    ),
+    Case(
+        "a parser without training arguments",
+        """from transformers import HfArgumentParser
+from optimum.neuron import NeuronTrainer
+
+
+class Options:
+    pass
+
+
+parser = HfArgumentParser(Options)
+NeuronTrainer()
+""",
+    ),
+    Case(
+        "argparse",
+        """import argparse
+from optimum.neuron import NeuronTrainer
+
+parser = argparse.ArgumentParser()
+NeuronTrainer(parser)
+""",
+    ),
+)

@@ -1,0 +1,141 @@
+"""Saves models that are sharded at load without their optimizer, which transformers cannot checkpoint.
+
+transformers 5 refuses at construction: "Resuming is not supported for models sharded at load time". The script gets
+`save_only_model=True`; its checkpoints load anywhere, but a resumed run starts with a fresh optimizer.
+
+https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_codemods.edits import CallEdit, Change
+from neuron_codemods.model import Case, Outcome, Rule
+from neuron_codemods.module import Module
+from neuron_codemods.training.defaults import is_copy, saves_only_model
+from neuron_codemods.training.parallel import loads
+from neuron_codemods.values import Arguments, all_arguments, has_splat, keyword, literal
+
+RULE = Rule(
+    code="NM133",
+    name="checkpoint",
+    summary="save_only_model=True for a model that is sharded where it is loaded.",
+    url="https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments",
+    outcomes=(Outcome.REVIEW, Outcome.MANUAL),
+)
+
+_MESSAGE = (
+    "A model sharded at load cannot checkpoint its optimizer natively: checkpoints hold the model only "
+    "(save_only_model=True), and a resumed run starts with a fresh optimizer."
+)
+
+
+def check(module: Module) -> Iterator[Change]:
+    if not any(load.is_sharded for load in loads(module)):
+        return
+    made = [item for item in all_arguments(module) if not is_copy(module, item)]
+    for item in made:
+        yield from _best_model(module, item)
+        if item.is_parsed:
+            yield Change(Outcome.REVIEW, item.call, _MESSAGE)
+        elif saves_only_model(module, item):
+            if has_splat(item.call):
+                yield Change(Outcome.REVIEW, item.call, f"{_MESSAGE} Put it into the ** mapping.")
+            else:
+                edit = CallEdit(item.call, added=(("save_only_model", "True"),))
+                yield Change(Outcome.REVIEW, item.call, _MESSAGE, (edit,))
+    if not made:
+        load = next(load for load in loads(module) if load.is_sharded)
+        yield Change(Outcome.REVIEW, load.call, f"{_MESSAGE} Set it where the training arguments are made.")
+    yield from _resumes(module)
+
+
+def _best_model(module: Module, made: Arguments) -> Iterator[Change]:
+    """Loading the best model at the end fails on the DTensors of a sharded full model; adapters are whole."""
+    best = made.value("load_best_model_at_end")
+    if best is None or literal(best) in (False, None) or all(load.is_lora for load in loads(module)):
+        return
+    message = (
+        "load_best_model_at_end fails for a full model that is sharded at load (transformers 5.24 copies whole tensors "
+        "into sharded ones): delete it, and load the best checkpoint's folder after training."
+    )
+    yield Change(Outcome.MANUAL, best, message)
+
+
+def _resumes(module: Module) -> Iterator[Change]:
+    for call in module.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "train":
+            resume = keyword(call, "resume_from_checkpoint")
+            if resume is not None and literal(resume.value) not in (None, False):
+                message = (
+                    "Resuming fails for a model sharded at load: load the model from the checkpoint folder and train on, "
+                    "with a fresh optimizer."
+                )
+                yield Change(Outcome.REVIEW, resume, message)
+
+
+CASES = (
+    Case(
+        "checkpoints of a sharded model",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from transformers import AutoModelForCausalLM
+
+args = NeuronTrainingArguments("out", tensor_parallel_size=8)
+model = AutoModelForCausalLM.from_pretrained("my/model")
+""",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from transformers import AutoModelForCausalLM
+
+args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_only_model=True)
+model = AutoModelForCausalLM.from_pretrained("my/model")
+""",
+        (Outcome.REVIEW,),
+    ),
+    Case(
+        "the best model cannot be loaded at the end",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from transformers import AutoModelForCausalLM
+
+args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_strategy="no", load_best_model_at_end=True)
+model = AutoModelForCausalLM.from_pretrained("my/model")
+""",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from transformers import AutoModelForCausalLM
+
+# TODO(neuron-migrate NM133): load_best_model_at_end fails for a full model that is sharded at load \
+(transformers 5.24 copies whole tensors into sharded ones): delete it, and load the best checkpoint's folder \
+after training: https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
+args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_strategy="no", load_best_model_at_end=True)
+model = AutoModelForCausalLM.from_pretrained("my/model")
+""",
+        (Outcome.MANUAL,),
+    ),
+    Case(
+        "nothing is saved",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from transformers import AutoModelForCausalLM
+
+args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_strategy="no")
+model = AutoModelForCausalLM.from_pretrained("my/model")
+""",
+    ),
+    Case(
+        "a model that is not sharded",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from transformers import AutoModelForSequenceClassification
+
+args = NeuronTrainingArguments("out", load_best_model_at_end=True)
+model = AutoModelForSequenceClassification.from_pretrained("my/model")
+""",
+    ),
+    Case(
+        "a file without Optimum Neuron",
+        """from transformers import AutoModelForCausalLM, TrainingArguments
+
+args = TrainingArguments("out")
+model = AutoModelForCausalLM.from_pretrained("my/model")
+""",
+    ),
+)

@@ -1,0 +1,135 @@
+"""Reports what a trainer does otherwise natively and no keyword can bring back.
+
+Loss averaging, data order, seeds, weight decay and the handling of texts differ between releases and the native
+trainers. The script runs as it is; the finding gives both sides, so that a change in the curves has a name.
+
+https://huggingface.co/docs/transformers/main_classes/trainer
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_codemods.edits import Change
+from neuron_codemods.model import Case, Outcome, Rule
+from neuron_codemods.module import Module
+from neuron_codemods.releases import Era, bounds, era
+from neuron_codemods.training.defaults import may_be_tensor_parallel
+from neuron_codemods.training.parallel import trains
+from neuron_codemods.values import (
+    SFT_CONFIG,
+    SFT_TRAINER,
+    TRAINER_CLASSES,
+    UNKNOWN,
+    Arguments,
+    all_arguments,
+    constant,
+    is_neuron,
+    keyword,
+    literal,
+)
+
+RULE = Rule(
+    code="NM122",
+    name="trainer-difference",
+    summary="What the native trainer does otherwise and no keyword brings back.",
+    url="https://huggingface.co/docs/transformers/main_classes/trainer",
+    outcomes=(Outcome.REVIEW,),
+)
+
+_AVERAGING = (
+    "The loss is the mean over all tokens of the global batch, where it was the mean over ranks of each rank's mean: it "
+    "differs when ranks hold different numbers of tokens. (average_tokens_across_devices=False would bring that back, "
+    "but transformers 5.24 then multiplies the loss of a tensor parallel model.)"
+)
+_ORDER = (
+    "The data order differs: it was shuffled with seed 0 over several processes, whatever args.seed said; natively it is "
+    "shuffled with args.seed or data_seed."
+)
+_SEED = "Releases 0.4.0 to 0.4.5 seeded nothing; natively the trainer calls set_seed(args.seed)."
+_DECAY = (
+    "weight_decay may leave out other parameters: natively also those whose names hold .norm or _norm. Override "
+    "Trainer.get_decay_parameter_names to choose."
+)
+_PADDING = (
+    "Samples are padded to the longest of their batch (to a multiple of 128 on a Neuron device), where they were padded to "
+    "the full length; pass pad_to_multiple_of=<max_length> for one shape only."
+)
+_OLD_TEXTS = (
+    "Texts end with the EOS token natively, also in the loss; up to 0.4.1 none was added to an unpacked text, and EOS was "
+    "masked where it was the padding token. Tokenise beforehand (an input_ids and a labels column) to keep that."
+)
+_NEW_TEXTS = (
+    "Padding is masked in the loss natively; from 0.4.2 pad tokens were trained, so loss values are not comparable."
+)
+_PROMPTS = (
+    "Data sets of prompt and completion train on the completion only; up to 0.4.1 they trained on both. Pass "
+    "completion_only_loss=False for that."
+)
+
+
+def check(module: Module) -> Iterator[Change]:
+    if not trains(module):
+        return
+    for call in module.calls:
+        native = module.native(call.func)
+        if native not in TRAINER_CLASSES or not is_neuron(module, call.func):
+            continue
+        if may_be_tensor_parallel(module):
+            yield Change(Outcome.REVIEW, call, _AVERAGING)
+        yield Change(Outcome.REVIEW, call, _ORDER)
+        if era(module) is not Era.OLD:
+            yield Change(Outcome.REVIEW, call, _SEED)
+        if native == SFT_TRAINER:
+            yield from _texts(module, call)
+    for made in all_arguments(module):
+        if not made.is_parsed:
+            yield from _arguments(module, made)
+
+
+def _texts(module: Module, call: ast.Call) -> Iterator[Change]:
+    configs = [made for made in all_arguments(module) if made.native == SFT_CONFIG and not made.is_parsed]
+    packed = any(made.value("packing") is not None and literal(made.value("packing")) is True for made in configs)
+    padded = any(keyword(made.call, "pad_to_multiple_of") is not None for made in configs)
+    if not packed and not padded:
+        yield Change(Outcome.REVIEW, call, _PADDING)
+    first, last = bounds(module)
+    if first < (0, 4, 2):
+        if not packed:
+            yield Change(Outcome.REVIEW, call, _OLD_TEXTS)
+        if keyword(call, "formatting_func") is None:
+            yield Change(Outcome.REVIEW, call, _PROMPTS)
+    if last >= (0, 4, 2) and not packed:
+        yield Change(Outcome.REVIEW, call, _NEW_TEXTS)
+
+
+def _arguments(module: Module, made: Arguments) -> Iterator[Change]:
+    decay = made.value("weight_decay")
+    if decay is not None and constant(module, decay) not in (0, 0.0, None):
+        yield Change(Outcome.REVIEW, decay, _DECAY)
+    if era(module) is Era.OLD:
+        return
+    for name, inert in (("label_smoothing_factor", 0), ("neftune_noise_alpha", None)):
+        value = made.value(name)
+        if value is not None and constant(module, value) in (UNKNOWN, inert):
+            continue
+        if value is not None:
+            message = f"{name} was accepted and ignored by releases 0.4.0 to 0.4.5; natively it takes effect."
+            yield Change(Outcome.REVIEW, value, message)
+
+
+_HEAD = "from optimum.neuron import NeuronTrainer, NeuronTrainingArguments\n\n"
+
+CASES = (
+    Case(
+        "weight decay, order and seed",
+        f'{_HEAD}args = NeuronTrainingArguments("out", weight_decay=0.1)\nNeuronTrainer(args=args)\n',
+        outcomes=(Outcome.REVIEW, Outcome.REVIEW, Outcome.REVIEW),
+    ),
+    Case("no weight decay", f'{_HEAD}NeuronTrainingArguments("out", weight_decay=0.0)\n', outcomes=()),
+    Case(
+        "the native trainer",
+        'from transformers import Trainer, TrainingArguments\n\nTrainer(args=TrainingArguments("out", weight_decay=0.1))\n',
+    ),
+)

@@ -1,0 +1,257 @@
+"""Where a training script loads its model, and over how many cores: what several rules need to know.
+
+A model that was parallelised by NeuronTrainer is now sharded where it is loaded, with a ``DistributedConfig``. The
+sizes come from the launch line; what the script said stays as the default.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from neuron_codemods.module import Module
+from neuron_codemods.renaming import attributes, imported
+from neuron_codemods.values import (
+    ARGUMENT_CLASSES,
+    TRAINER_CLASSES,
+    Arguments,
+    all_arguments,
+    arguments_of,
+    constant,
+    has_splat,
+    is_neuron,
+    keyword,
+    literal,
+    passed,
+    single_arguments,
+    visible,
+)
+
+LAZY_LOAD = "lazy_load_for_parallelism"
+LOADERS = ("from_pretrained", "from_config")
+CAUSAL = "ForCausalLM"
+_TRAINING = frozenset({"trainer", "training-args", "model-training", "distributed"})
+
+
+@dataclass(frozen=True)
+class Size:
+    """A tensor parallel size: the text to write, or None where the launch line alone decides."""
+
+    text: str | None
+    known: object = None
+    """The literal value, where there is one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A call that loads or builds a model which is then trained."""
+
+    call: ast.Call
+    native: str
+    """The native class."""
+    is_training_class: bool
+    """Whether it was a class of ``optimum.neuron.models.training``."""
+    config: ast.expr | ast.keyword | None
+    """The ``trn_config`` argument."""
+    around: ast.With | None
+    """The ``with lazy_load_for_parallelism(...)`` around it."""
+    size: Size
+    is_lora: bool
+    is_sharded: bool
+    """Whether the model gets a ``distributed_config``."""
+
+    @property
+    def is_causal(self) -> bool:
+        return self.native.endswith(CAUSAL)
+
+    @property
+    def method(self) -> str:
+        assert isinstance(self.call.func, ast.Attribute)
+        return self.call.func.attr
+
+
+@lru_cache(maxsize=16)
+def loads(module: Module) -> tuple[Load, ...]:
+    """The model loads of a module that trains with Optimum Neuron."""
+    if not trains(module):
+        return ()
+    return tuple(_loads(module))
+
+
+@lru_cache(maxsize=16)
+def trains(module: Module) -> bool:
+    """Whether a module has to do with training on Optimum Neuron: it uses a class or function of that side."""
+    if not module.uses_neuron:
+        return False
+    used = [symbol for _, symbol in imported(module)] + [symbol for _, _, symbol in attributes(module)]
+    if any(symbol.category in _TRAINING for symbol in used):
+        return True
+    return any(
+        is_neuron(module, call.func) and module.native(call.func) in ARGUMENT_CLASSES | TRAINER_CLASSES
+        for call in module.calls
+    )
+
+
+@lru_cache(maxsize=16)
+def uses_lora(module: Module) -> bool:
+    """Whether a module trains adapters with PEFT."""
+    for call in module.calls:
+        native = module.native(call.func) or ""
+        if native.startswith("peft.") and (native.endswith("Config") or native.endswith("get_peft_model")):
+            return True
+        if native in TRAINER_CLASSES:
+            given = keyword(call, "peft_config")
+            if given is not None and literal(given.value) is not None:
+                return True
+    return False
+
+
+def lazy_loads(module: Module) -> Iterator[tuple[ast.With, ast.withitem, ast.Call]]:
+    """Each ``with lazy_load_for_parallelism(...)``."""
+    for statement in module.names.statements:
+        if isinstance(statement, ast.With):
+            for item in statement.items:
+                if isinstance(item.context_expr, ast.Call) and _is_lazy_load(module, item.context_expr):
+                    yield statement, item, item.context_expr
+
+
+def _is_lazy_load(module: Module, call: ast.Call) -> bool:
+    symbol = module.symbol(module.resolve(call.func))
+    return symbol is not None and symbol.name == LAZY_LOAD
+
+
+def _is_training_class(module: Module, function: ast.AST) -> bool:
+    symbol = module.symbol(module.resolve(function))
+    return symbol is not None and symbol.category == "model-training" and symbol.rename.startswith("transformers.")
+
+
+def _loads(module: Module) -> Iterator[Load]:
+    around = {
+        node: (statement, call)
+        for statement, _, call in lazy_loads(module)
+        for body in statement.body
+        for node in ast.walk(body)
+        if isinstance(node, ast.Call)
+    }
+    for call in module.calls:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in LOADERS:
+            continue
+        native = module.native(call.func.value) or ""
+        if not is_model_class(native):
+            continue
+        is_class = _is_training_class(module, call.func)
+        config = _config_argument(module, call) if is_class else None
+        statement, lazy = around.get(call, (None, None))
+        size = _size(module, call, config, lazy)
+        lora = uses_lora(module)
+        yield Load(
+            call,
+            native,
+            is_class,
+            config,
+            statement,
+            size,
+            lora,
+            _is_sharded(module, call, native, config, lazy, size),
+        )
+
+
+def is_model_class(native: str) -> bool:
+    """Whether a dotted name is a model class of transformers: ``AutoModelFor...`` or ``LlamaForCausalLM``."""
+    module, _, name = native.rpartition(".")
+    return module.partition(".")[0] == "transformers" and ("ForCausalLM" in name or "For" in name or "Model" in name) and (
+        not name.endswith(("Config", "Tokenizer", "Processor", "Extractor", "Args", "Arguments"))
+    )
+
+
+def _config_argument(module: Module, call: ast.Call) -> ast.expr | ast.keyword | None:
+    given = keyword(call, "trn_config")
+    if given is not None:
+        return given
+    if len(call.args) > 1 and not isinstance(call.args[1], ast.Starred):
+        return call.args[1]
+    return None
+
+
+def _is_sharded(
+    module: Module, call: ast.Call, native: str, config: object, lazy: ast.Call | None, size: Size
+) -> bool:
+    """Only decoders are sharded: they are what was large, and what has a plan; all others stay data parallel."""
+    if keyword(call, "distributed_config") is not None or not native.endswith((CAUSAL, "AutoModel")):
+        return False
+    if call.func.attr != "from_pretrained":  # type: ignore[attr-defined]
+        return False
+    if config is not None:
+        return True
+    if lazy is not None:
+        return size.known != 1 or _zero(module)
+    return size.known not in (None, 1) or _zero(module)
+
+
+def _zero(module: Module) -> bool:
+    return any(literal(item.value("zero_1")) is True for item in all_arguments(module) if item.value("zero_1"))
+
+
+# Sizes ------------------------------------------------------------------------------------------------------------
+
+
+def _size(module: Module, call: ast.Call, config: ast.AST | None, lazy: ast.Call | None) -> Size:
+    if lazy is not None:
+        given = keyword(lazy, "tensor_parallel_size")
+        node = given.value if given is not None else lazy.args[0] if lazy.args else None
+        return _size_of(module, node, call) if node is not None else Size("1", 1)
+    if config is not None:
+        return _of_config(module, config.value if isinstance(config, ast.keyword) else config, call)
+    made = single_arguments(module)
+    return _of_arguments(module, made, call) if made is not None else Size(None)
+
+
+def _of_config(module: Module, node: ast.AST, call: ast.Call) -> Size:
+    """The size in a ``trn_config``: ``training_args.trn_config``, a variable with it, or a TrainingNeuronConfig."""
+    if isinstance(node, ast.Attribute) and node.attr == "trn_config":
+        return _of_arguments(module, arguments_of(module, node.value) or single_arguments(module), call)
+    if isinstance(node, ast.Call):
+        given = keyword(node, "tensor_parallel_size")
+        return _size_of(module, given.value, call) if given is not None else Size("1", 1)
+    if isinstance(node, ast.Name):
+        binding = module.binding(node)
+        if binding is not None and binding.value is not None:
+            return _of_config(module, binding.value, call)
+        if binding is not None and isinstance(binding.node, ast.arg):
+            for value in passed(module, binding.node):
+                return _of_config(module, value, call)
+    return _of_arguments(module, single_arguments(module), call)
+
+
+def _of_arguments(module: Module, made: Arguments | None, call: ast.Call) -> Size:
+    if made is None or made.is_parsed:
+        return Size(None)
+    value = made.value("tensor_parallel_size")
+    if value is None:
+        return Size(None) if has_splat(made.call) else Size("1", 1)
+    return _size_of(module, value, call)
+
+
+def _size_of(module: Module, node: ast.expr, call: ast.Call, depth: int = 0) -> Size:
+    """What to write for a size at the place of a load."""
+    known = constant(module, node)
+    if isinstance(known, int) and not isinstance(known, bool):
+        return Size(repr(known), known)
+    if isinstance(node, ast.Attribute) and node.attr == "tensor_parallel_size" and depth < 4:
+        made = arguments_of(module, node.value)
+        if made is not None:
+            value = made.value("tensor_parallel_size")
+            if value is None:
+                return Size(None) if made.is_parsed or has_splat(made.call) else Size("1", 1)
+            return _size_of(module, value, call, depth + 1)
+    if isinstance(node, ast.Name):
+        binding = module.binding(node)
+        if binding is not None and binding.value is not None and depth < 4:
+            inner = _size_of(module, binding.value, call, depth + 1)
+            if inner.text is None or inner.known is not None:
+                return inner
+    if isinstance(node, (ast.Name, ast.Attribute)) and visible(module, node, call):
+        return Size(module.source.segment(node))
+    return Size(None)

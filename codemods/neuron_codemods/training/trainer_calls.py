@@ -1,0 +1,300 @@
+"""Calls the trainers as transformers 5 and TRL 1 want to be called.
+
+`tokenizer=` is `processing_class=` (also where a release misspelt it), options of the data set belong into `SFTConfig`,
+and arguments given by position beyond the sixth have moved.
+
+https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Trainer
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit
+from neuron_codemods.model import Case, Outcome, Rule
+from neuron_codemods.module import Module
+from neuron_codemods.training.parallel import trains
+from neuron_codemods.values import (
+    SFT_CONFIG,
+    SFT_TRAINER,
+    TRAINER_CLASSES,
+    TRAINERS,
+    Arguments,
+    all_arguments,
+    keyword,
+    literal,
+    remove_argument,
+    rename_argument,
+)
+
+RULE = Rule(
+    code="NM120",
+    name="trainer-call",
+    summary="Trainer(tokenizer=...) is processing_class=...; data set options move into SFTConfig.",
+    url="https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Trainer",
+    outcomes=(Outcome.REWRITTEN, Outcome.MANUAL),
+)
+
+_OLD_ORDER = (
+    "model",
+    "args",
+    "data_collator",
+    "train_dataset",
+    "eval_dataset",
+    "processing_class",
+    "model_init",
+    "compute_metrics",
+    "callbacks",
+    "optimizers",
+    "preprocess_logits_for_metrics",
+)
+_OLD_SFT_ORDER = (
+    *_OLD_ORDER,
+    "peft_config",
+    "dataset_text_field",
+    "packing",
+    "formatting_func",
+    "max_seq_length",
+)
+_SAFE_POSITIONS = 6
+_TO_CONFIG = {
+    "packing": "packing",
+    "max_seq_length": "max_length",
+    "dataset_text_field": "dataset_text_field",
+    "dataset_num_proc": "dataset_num_proc",
+    "neftune_noise_alpha": "neftune_noise_alpha",
+    "model_init_kwargs": "model_init_kwargs",
+    "dataset_kwargs": "dataset_kwargs",
+    "eval_packing": "eval_packing",
+}
+_GONE = {"infinite": "max_steps says when to stop", "num_of_sequences": "", "chars_per_token": "", "dataset_batch_size": ""}
+
+
+def check(module: Module) -> Iterator[Change]:
+    if not trains(module):
+        return
+    for call in module.calls:
+        native = module.native(call.func)
+        if native in TRAINER_CLASSES or _is_super_call(module, call):
+            yield from _tokenizer(call)
+        if native in TRAINER_CLASSES:
+            yield from _positions(call, native or "")
+        if native == SFT_TRAINER:
+            yield from _sft_options(module, call)
+    yield from _tokenizer_attribute(module)
+
+
+def _is_super_call(module: Module, call: ast.Call) -> bool:
+    """``super().__init__(tokenizer=...)`` in a class derived from a trainer."""
+    function = call.func
+    if not (isinstance(function, ast.Attribute) and function.attr == "__init__"):
+        return False
+    if not (isinstance(function.value, ast.Call) and isinstance(function.value.func, ast.Name)):
+        return False
+    if function.value.func.id != "super":
+        return False
+    return any(
+        isinstance(above, ast.ClassDef) and any(module.native(base) in TRAINER_CLASSES for base in above.bases)
+        for above in module.ancestors(call)
+    )
+
+
+def _tokenizer(call: ast.Call) -> Iterator[Change]:
+    for old in ("tokenizer", "processsing_class"):
+        given = keyword(call, old)
+        if given is None:
+            continue
+        if keyword(call, "processing_class") is not None:
+            message = f"{old} goes: processing_class is given as well."
+            yield Change(Outcome.REWRITTEN, given, message, (remove_argument(call, given),))
+        else:
+            edit = rename_argument(call, given, "processing_class")
+            yield Change(Outcome.REWRITTEN, given, f"{old} is called processing_class.", (edit,))
+
+
+def _positions(call: ast.Call, native: str) -> Iterator[Change]:
+    order = _OLD_SFT_ORDER if native == SFT_TRAINER else _OLD_ORDER
+    if len(call.args) <= _SAFE_POSITIONS or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return
+    extra = call.args[_SAFE_POSITIONS:]
+    names = order[_SAFE_POSITIONS : len(call.args)]
+    if len(extra) > len(names) or (native == SFT_TRAINER and set(names) & {"model_init", *_TO_CONFIG}):
+        message = "Arguments by position beyond the sixth have moved: pass them by keyword."
+        yield Change(Outcome.MANUAL, call, message)
+        return
+    edits = tuple(rename_argument(call, argument, name) for argument, name in zip(extra, names))
+    message = "Arguments by position beyond the sixth have moved; they are passed by keyword."
+    yield Change(Outcome.REWRITTEN, call, message, edits)
+
+
+def _sft_options(module: Module, call: ast.Call) -> Iterator[Change]:
+    config = _config_of(module, call)
+    for given in call.keywords:
+        name = given.arg or ""
+        if name in _GONE:
+            reason = f": {_GONE[name]}" if _GONE[name] else ""
+            yield Change(Outcome.REWRITTEN, given, f"{name} goes{reason}.", (remove_argument(call, given),))
+        elif name == "model_init":
+            yield Change(Outcome.MANUAL, given, "SFTTrainer takes no model_init: build the model and pass it as model.")
+        elif name in _TO_CONFIG:
+            yield _move(module, call, given, config)
+
+
+def _move(module: Module, call: ast.Call, given: ast.keyword, config: Arguments | None) -> Change:
+    old = given.arg or ""
+    name = _TO_CONFIG[old]
+    text = module.source.segment(given.value)
+    simple = isinstance(given.value, ast.Constant) or "\n" not in text
+    if config is None or not simple or not _same_place(module, config.call, call, given.value):
+        return Change(Outcome.MANUAL, given, f"{old} belongs into SFTConfig, as {name}.")
+    edits: list[AnyEdit] = [remove_argument(call, given)]
+    if keyword(config.call, name, old) is None:
+        added = [(name, text)]
+        if name == "packing" and literal(given.value) not in (False, None):
+            if keyword(config.call, "packing_strategy") is None:
+                added.append(("packing_strategy", '"wrapped"'))
+        edits.append(CallEdit(config.call, added=tuple(added)))
+    return Change(Outcome.REWRITTEN, given, f"{old} moves into SFTConfig, as {name}.", tuple(edits))
+
+
+def _same_place(module: Module, target: ast.Call, call: ast.Call, value: ast.expr) -> bool:
+    """Whether an expression of one call means the same in another."""
+    names = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
+    return not names or module.scope(target) is module.scope(call) and all(
+        (binding := module.binding(name)) is not None and binding.statement.lineno < target.lineno for name in names
+    )
+
+
+def _config_of(module: Module, call: ast.Call) -> Arguments | None:
+    configs = [made for made in all_arguments(module) if made.native == SFT_CONFIG and not made.is_parsed]
+    return configs[0] if len(configs) == 1 else None
+
+
+def _tokenizer_attribute(module: Module) -> Iterator[Change]:
+    """``trainer.tokenizer`` is ``trainer.processing_class``."""
+    for attribute in module.names.attributes:
+        if attribute.attr != "tokenizer" or not _is_trainer(module, attribute.value):
+            continue
+        start, end = module.source.span(attribute)
+        edit = Edit.replace((end - len("tokenizer"), end), "processing_class")
+        yield Change(Outcome.REWRITTEN, attribute, "trainer.tokenizer is called processing_class.", (edit,))
+
+
+def _is_trainer(module: Module, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Name):
+        return False
+    binding = module.binding(node)
+    if binding is not None and isinstance(binding.value, ast.Call):
+        return module.native(binding.value.func) in TRAINER_CLASSES
+    if node.id != "self":
+        return False
+    return any(
+        isinstance(above, ast.ClassDef) and any(module.native(base) in TRAINERS | {SFT_TRAINER} for base in above.bases)
+        for above in module.ancestors(node)
+    )
+
+
+CASES = (
+    Case(
+        "the tokenizer is the processing class",
+        """from optimum.neuron import NeuronTrainer
+
+trainer = NeuronTrainer(model=model, args=args, tokenizer=tokenizer)
+print(trainer.tokenizer)
+""",
+        """from optimum.neuron import NeuronTrainer
+
+trainer = NeuronTrainer(model=model, args=args, processing_class=tokenizer)
+print(trainer.processing_class)
+""",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN,),
+    ),
+    Case(
+        "as one release misspelt it",
+        """from optimum.neuron import NeuronSFTTrainer
+
+NeuronSFTTrainer(
+    model=model,
+    processsing_class=tokenizer,
+)
+""",
+        """from optimum.neuron import NeuronSFTTrainer
+
+NeuronSFTTrainer(
+    model=model,
+    processing_class=tokenizer,
+)
+""",
+        (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "in a subclass",
+        """from optimum.neuron import NeuronTrainer
+
+
+class MyTrainer(NeuronTrainer):
+    def __init__(self, model, tokenizer):
+        super().__init__(model=model, tokenizer=tokenizer)
+""",
+        """from optimum.neuron import NeuronTrainer
+
+
+class MyTrainer(NeuronTrainer):
+    def __init__(self, model, tokenizer):
+        super().__init__(model=model, processing_class=tokenizer)
+""",
+        (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "options of the data set move into the config",
+        """from optimum.neuron import NeuronSFTConfig, NeuronSFTTrainer
+
+config = NeuronSFTConfig(output_dir="out")
+NeuronSFTTrainer(args=config, packing=False, max_seq_length=512, dataset_batch_size=10)
+""",
+        """from optimum.neuron import NeuronSFTConfig, NeuronSFTTrainer
+
+config = NeuronSFTConfig(output_dir="out", packing=False, max_length=512)
+NeuronSFTTrainer(args=config)
+""",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN,),
+    ),
+    Case(
+        "arguments by position beyond the sixth",
+        """from optimum.neuron import NeuronTrainer
+
+NeuronTrainer(model, args, collator, train, evaluation, tokenizer, None, metrics)
+""",
+        """from optimum.neuron import NeuronTrainer
+
+NeuronTrainer(
+    model,
+    args,
+    collator,
+    train,
+    evaluation,
+    tokenizer,
+    model_init=None,
+    compute_metrics=metrics,
+)
+""",
+        (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "the tokenizer of something else",
+        """from optimum.neuron import NeuronTrainer
+
+trainer = NeuronTrainer(model=model)
+Collator(tokenizer=tokenizer)
+print(model.tokenizer)
+""",
+    ),
+    Case(
+        "a trainer in a file without Optimum Neuron",
+        """from transformers import Trainer
+
+trainer = Trainer(tokenizer=tokenizer)
+""",
+    ),
+)

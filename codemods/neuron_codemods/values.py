@@ -1,0 +1,246 @@
+"""What variables hold: literal values, arguments objects, parsed dataclasses, followed through one file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from neuron_codemods import data
+from neuron_codemods.edits import CallEdit
+from neuron_codemods.module import Module
+from neuron_codemods.scopes import Binding
+
+ARGUMENTS = frozenset({"transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments"})
+SFT_CONFIG = "trl.SFTConfig"
+ORPO_CONFIG = "trl.experimental.orpo.ORPOConfig"
+ARGUMENT_CLASSES = ARGUMENTS | {SFT_CONFIG, ORPO_CONFIG}
+TRAINERS = frozenset({"transformers.Trainer", "transformers.Seq2SeqTrainer"})
+SFT_TRAINER = "trl.SFTTrainer"
+TRAINER_CLASSES = TRAINERS | {SFT_TRAINER, "trl.experimental.orpo.ORPOTrainer"}
+PARSER = "transformers.HfArgumentParser"
+PARSE_METHODS = frozenset(
+    {"parse_args_into_dataclasses", "parse_args_and_config", "parse_json_file", "parse_yaml_file", "parse_dict"}
+)
+
+UNKNOWN = object()
+
+
+def literal(node: ast.AST | None) -> object:
+    """The value of a literal expression, or ``UNKNOWN``."""
+    if node is None:
+        return UNKNOWN
+    try:
+        return ast.literal_eval(node)  # type: ignore[arg-type]
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return UNKNOWN
+
+
+def constant(module: Module, node: ast.AST | None) -> object:
+    """The literal value of an expression, also when a name that is assigned once stands for it."""
+    if isinstance(node, ast.Name):
+        binding = module.binding(node)
+        if binding is not None and len(binding.scope.bindings[binding.name]) == 1 and binding.value is not None:
+            return literal(binding.value)
+        return UNKNOWN
+    return literal(node)
+
+
+def in_order(call: ast.Call) -> list[ast.expr | ast.keyword]:
+    """The arguments of a call as written; a ``**mapping`` is a keyword whose ``arg`` is None."""
+    return sorted([*call.args, *call.keywords], key=lambda argument: (argument.lineno, argument.col_offset))
+
+
+def remove_argument(call: ast.Call, argument: ast.expr | ast.keyword) -> CallEdit:
+    """The edit that takes one argument out of a call."""
+    return CallEdit(call, removed=frozenset({in_order(call).index(argument)}))
+
+
+def rename_argument(call: ast.Call, argument: ast.expr | ast.keyword, name: str) -> CallEdit:
+    """The edit that gives an argument another keyword, or its first one."""
+    return CallEdit(call, renamed=((in_order(call).index(argument), name),))
+
+
+def replace_value(call: ast.Call, argument: ast.expr | ast.keyword, text: str) -> CallEdit:
+    """The edit that gives an argument another value."""
+    return CallEdit(call, values=((in_order(call).index(argument), text),))
+
+
+def keyword(call: ast.Call, *names: str) -> ast.keyword | None:
+    """The argument of a call with one of these keywords."""
+    return next((item for item in call.keywords if item.arg in names), None)
+
+
+def has_splat(call: ast.Call) -> bool:
+    """Whether a call takes arguments from a ``**mapping``."""
+    return any(item.arg is None for item in call.keywords)
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """A place where training arguments are made: by calling their class, or by a parser from the command line."""
+
+    call: ast.Call
+    """The call of the class, or of ``HfArgumentParser``."""
+    native: str
+    """The native class of the arguments."""
+    is_parsed: bool
+    is_neuron: bool
+    """Whether the old class was Optimum Neuron's, and not already the native one."""
+
+    def value(self, name: str) -> ast.expr | None:
+        found = None if self.is_parsed else keyword(self.call, name)
+        return found.value if found is not None else None
+
+
+@lru_cache(maxsize=16)
+def all_arguments(module: Module) -> tuple[Arguments, ...]:
+    """Every place in a module where training arguments are made."""
+    return tuple(_arguments(module))
+
+
+def _arguments(module: Module) -> Iterator[Arguments]:
+    for call in module.calls:
+        native = module.native(call.func)
+        if native in ARGUMENT_CLASSES:
+            yield Arguments(call, native or "", False, is_neuron(module, call.func))
+        elif native == PARSER:
+            for node in parsed_classes(module, call):
+                parsed = module.native(node)
+                if parsed in ARGUMENT_CLASSES:
+                    yield Arguments(call, parsed or "", True, is_neuron(module, node))
+
+
+def is_neuron(module: Module, node: ast.AST) -> bool:
+    """Whether an expression is something of Optimum Neuron."""
+    return data.is_neuron_module(module.resolve(node) or "")
+
+
+def parsed_classes(module: Module, parser: ast.Call) -> list[ast.expr]:
+    """The dataclasses that an ``HfArgumentParser`` call is given, in order."""
+    given = keyword(parser, "dataclass_types")
+    node = given.value if given is not None else parser.args[0] if parser.args else None
+    if isinstance(node, ast.Name):
+        binding = module.binding(node)
+        if binding is not None and isinstance(binding.value, (ast.Tuple, ast.List)):
+            node = binding.value
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return list(node.elts)
+    return [node] if node is not None else []
+
+
+def arguments_of(module: Module, node: ast.AST, depth: int = 0) -> Arguments | None:
+    """Where the training arguments that an expression holds were made, if that is in this module."""
+    if depth > 8:
+        return None
+    made = {arguments.call: arguments for arguments in all_arguments(module)}
+    if isinstance(node, ast.Call):
+        return made.get(node)
+    if not isinstance(node, ast.Name):
+        return None
+    binding = module.binding(node)
+    if binding is None:
+        return None
+    if isinstance(binding.node, ast.arg):
+        return _of_parameter(module, binding, depth)
+    if isinstance(binding.node, ast.Name):
+        if binding.value is not None:
+            return arguments_of(module, binding.value, depth + 1)
+        return _of_unpacking(module, binding)
+    return None
+
+
+def _of_parameter(module: Module, binding: Binding, depth: int) -> Arguments | None:
+    parameter = binding.node
+    assert isinstance(parameter, ast.arg)
+    for value in passed(module, parameter):
+        found = arguments_of(module, value, depth + 1)
+        if found is not None:
+            return found
+    if parameter.annotation is not None:
+        native = module.native(parameter.annotation)
+        matching = [item for item in all_arguments(module) if item.native == native]
+        if len(matching) == 1:
+            return matching[0]
+    return None
+
+
+def passed(module: Module, parameter: ast.arg) -> Iterator[ast.expr]:
+    """What the calls in this module pass for a parameter of a function."""
+    function = module.function(parameter) or _owner(module, parameter)
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    for call in module.calls:
+        if isinstance(call.func, ast.Name) and call.func.id == function.name:
+            binding = module.binding(call.func)
+            if binding is not None and binding.node is function:
+                given = keyword(call, parameter.arg)
+                if given is not None:
+                    yield given.value
+                elif parameter.arg in names and names.index(parameter.arg) < len(call.args):
+                    yield call.args[names.index(parameter.arg)]
+
+
+def _owner(module: Module, parameter: ast.arg) -> ast.AST | None:
+    for above in module.ancestors(parameter):
+        if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return above
+    return None
+
+
+def parse_results(module: Module, parser: ast.Call) -> Iterator[tuple[ast.expr, ast.Assign]]:
+    """For each dataclass of a parser the variable it is unpacked to, with the assignment."""
+    for call in module.calls:
+        statement = module.parent(call)
+        if not isinstance(statement, ast.Assign) or not _parses(module, call, parser):
+            continue
+        target = statement.targets[0]
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for element in target.elts:
+                yield element, statement
+
+
+def _parses(module: Module, call: ast.Call, parser: ast.Call) -> bool:
+    """Whether a call is ``parser.parse_args_into_dataclasses()`` or one of its kind."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr not in PARSE_METHODS:
+        return False
+    if function.value is parser:
+        return True
+    if isinstance(function.value, ast.Name):
+        binding = module.binding(function.value)
+        return binding is not None and binding.value is parser
+    return False
+
+
+def _of_unpacking(module: Module, binding: Binding) -> Arguments | None:
+    target = module.parent(binding.node)
+    statement = binding.statement
+    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(statement, ast.Assign):
+        return None
+    value = statement.value
+    for arguments in all_arguments(module):
+        if arguments.is_parsed and isinstance(value, ast.Call) and _parses(module, value, arguments.call):
+            classes = parsed_classes(module, arguments.call)
+            index = target.elts.index(binding.node)  # type: ignore[arg-type]
+            if index < len(classes) and module.native(classes[index]) == arguments.native:
+                return arguments
+    return None
+
+
+def single_arguments(module: Module) -> Arguments | None:
+    """The training arguments of a module that makes only one kind of them."""
+    made = [item for item in all_arguments(module) if item.native in ARGUMENTS] or list(all_arguments(module))
+    return made[0] if len({item.call for item in made}) == 1 else None
+
+
+def visible(module: Module, node: ast.expr, at: ast.AST) -> bool:
+    """Whether the names of an expression mean the same at another place."""
+    for name in ast.walk(node):
+        if isinstance(name, ast.Name):
+            home = module.scope(name).home(name.id)
+            if home is not module.scope(at).home(name.id) or home is None:
+                return False
+    return True

@@ -1,0 +1,93 @@
+# LoRA supervised fine-tuning of a chat model on instruction/response records.
+#
+# The data file has one JSON object per line: {"instruction": ..., "context": ..., "response": ...}
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+import torch
+from datasets import load_dataset
+from peft import LoraConfig
+from transformers import AutoTokenizer, set_seed
+
+from optimum.neuron import NeuronHfArgumentParser, NeuronSFTConfig, NeuronSFTTrainer, NeuronTrainingArguments
+from optimum.neuron.models.training import NeuronModelForCausalLM
+
+
+@dataclass
+class ScriptArguments:
+    model_id: str = field(metadata={"help": "Checkpoint to fine-tune (Hub id or local folder)."})
+    train_file: str = field(metadata={"help": "A .jsonl file with instruction, context and response."})
+    max_seq_length: int = field(default=2048, metadata={"help": "Tokens in one packed sample."})
+    lora_r: int = field(default=16, metadata={"help": "Rank of the adapters."})
+    lora_alpha: int = field(default=32, metadata={"help": "Scale of the adapters."})
+    max_samples: Optional[int] = field(default=None, metadata={"help": "Keep only the first records."})
+
+
+# ---- Data ----
+
+
+def format_record(record):
+    parts = [f"### Instruction\n{record['instruction']}"]
+    if record.get("context"):
+        parts.append(f"### Context\n{record['context']}")
+    parts.append(f"### Answer\n{record['response']}")
+    return "\n\n".join(parts)
+
+
+# ---- Training ----
+
+
+def train(script_args, training_args):
+    dataset = load_dataset("json", data_files=script_args.train_file, split="train")
+    if script_args.max_samples is not None:
+        dataset = dataset.select(range(script_args.max_samples))
+
+    tokenizer = AutoTokenizer.from_pretrained(script_args.model_id)
+    tokenizer.pad_token = tokenizer.eos_token
+
+    # The model is sharded over the Neuron cores while it loads.
+    trn_config = training_args.trn_config
+    dtype = torch.bfloat16 if training_args.bf16 else torch.float32
+    model = NeuronModelForCausalLM.from_pretrained(
+        script_args.model_id,
+        trn_config,
+        torch_dtype=dtype,
+        # NKI kernel: faster, and no attention matrix in memory
+        attn_implementation="flash_attention_2",
+    )
+
+    lora_config = LoraConfig(
+        r=script_args.lora_r,
+        lora_alpha=script_args.lora_alpha,
+        lora_dropout=0.0,
+        target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+        bias="none",
+        task_type="CAUSAL_LM",
+    )
+
+    args = training_args.to_dict()
+    sft_config = NeuronSFTConfig(
+        max_seq_length=script_args.max_seq_length,
+        packing=True,
+        **args,
+    )
+
+    trainer = NeuronSFTTrainer(
+        model=model,
+        args=sft_config,
+        peft_config=lora_config,
+        tokenizer=tokenizer,
+        train_dataset=dataset,
+        formatting_func=format_record,
+    )
+    trainer.train()
+    trainer.save_model()
+
+
+if __name__ == "__main__":
+    parser = NeuronHfArgumentParser([ScriptArguments, NeuronTrainingArguments])
+    script_args, training_args = parser.parse_args_into_dataclasses()
+
+    set_seed(training_args.seed)
+    train(script_args, training_args)

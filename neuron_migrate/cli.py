@@ -1,0 +1,191 @@
+"""The command line: what may be asked, what is wrong usage, and the exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from neuron_migrate import interrupts
+from neuron_migrate.discover import discover
+from neuron_migrate.ignores import PatternError
+from neuron_migrate.output import ClosedError, Output
+from neuron_migrate.progress import MANY, Progress
+from neuron_migrate.reports import Report
+from neuron_migrate.reports.text import Detail, Mode, TextReport
+from neuron_migrate.results import NOT_PROCESSED, FileResult, Problem, Totals
+from neuron_migrate.run import Choices, run
+from neuron_migrate.scan import Scan, scan, standard_input
+
+INTERRUPTED = 130
+READER_GONE = 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status; no user sees a traceback."""
+    interrupts.install()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a file name or a message may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = command.main(arguments, prog_name="neuron-migrate", standalone_mode=False)
+        Output(sys.stdout, needed=True).flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted. Every file is whole: migrated, or as it was.", err=True)
+        return INTERRUPTED
+    except ClosedError:
+        return READER_GONE
+    except OSError as error:
+        click.echo(f"neuron-migrate: {error.strerror or error}", err=True)
+        return NOT_PROCESSED
+    return int(status or 0)
+
+
+def _version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from neuron_migrate import __version__
+
+        click.echo(f"neuron-migrate {__version__}")
+        context.exit()
+
+
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status, a sum: 1 files would change (--diff, --check), 4 something is left to do by hand, 8 a file "
+    "could not be processed. 2 alone is wrong usage.",
+)
+@click.argument("paths", metavar="PATH...", nargs=-1)
+@click.option("--diff", is_flag=True, help="Show what would change as a unified diff, and write nothing.")
+@click.option("--check", is_flag=True, help="Say which files would change, and write nothing.")
+@click.option("--select", metavar="CODES", multiple=True, help="Rules to run: codes or prefixes, as in NM1,NM214.")
+@click.option("--ignore", metavar="CODES", multiple=True, help="Rules not to run.")
+@click.option("--annotate", is_flag=True, help="Also write what needs a review into the files, as comments.")
+@click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out what matches, written as in .gitignore.")
+@click.option("--stdin-filename", metavar="NAME", help="The name that the text read for '-' has in messages.")
+@click.option("-j", "--jobs", metavar="N", type=click.IntRange(min=1), help="Worker processes to use at most.")
+@click.option("-q", "--quiet", is_flag=True, help="Only what is left to do by hand, and errors.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Also each rewritten reference, and tracebacks of internal errors."
+)
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
+@click.option("--list-rules", is_flag=True, help="List the rules.")
+@click.option("--explain", metavar="CODE", help="Explain one rule, with examples.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+)
+@click.pass_context
+def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
+    """Migrate Optimum Neuron code to native PyTorch, in place.
+
+    PATH is a file, a directory, several of either, or '-' for standard input.
+    """
+    interactive = sys.stdout is not None and sys.stdout.isatty()
+    if given["list_rules"] or given["explain"] is not None:
+        _tell_of_rules(given["explain"], Output(sys.stdout, color=given["color"], needed=True), terminal=interactive)
+        return
+    if not paths:
+        raise click.UsageError("Nothing to migrate: name a file, a directory, or '-' for standard input.")
+    if "-" in paths and len(paths) > 1:
+        raise click.UsageError("'-' stands alone: standard input cannot be migrated together with files.")
+    if given["stdin_filename"] is not None and paths != ("-",):
+        raise click.UsageError("--stdin-filename only goes with '-'.")
+    if given["quiet"] and given["verbose"]:
+        raise click.UsageError("--quiet and --verbose exclude each other.")
+    context.exit(_migrate(paths, given))
+
+
+def _tell_of_rules(code: str | None, out: Output, *, terminal: bool) -> None:
+    from neuron_migrate import catalog
+
+    try:
+        if code is None:
+            catalog.list_rules(out, terminal=terminal)
+        else:
+            catalog.explain(code, out)
+    except catalog.UnknownCodeError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--explain") from error
+
+
+def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
+    filters = paths == ("-",)
+    mode = _mode(given, filters=filters)
+    detail = Detail.QUIET if given["quiet"] else Detail.VERBOSE if given["verbose"] else Detail.NORMAL
+    progress = Progress(sys.stderr, wanted=not given["quiet"])
+    out = Output(sys.stdout, color=given["color"], needed=mode is not Mode.WRITE, before=progress.hide)
+    err = Output(sys.stderr, color=given["color"], before=progress.hide)
+    report: Report = TextReport(mode, out, err, detail=detail, names=_rule_names)
+    choices = _choices(given)
+
+    scanned = _standard_input(given["stdin_filename"]) if filters else _files(paths, given["exclude"], progress)
+    totals = Totals(scanned=scanned.files)
+    hits = len(scanned.hits)
+    progress.begin("Migrating", hits * 2, long=hits > MANY)
+    try:
+        for result in run(scanned, choices, jobs=given["jobs"], tick=progress.tick):
+            if mode is Mode.WRITE:
+                result = _written(result)
+            elif mode is Mode.FILTER:
+                # Also when it fails, so that "... | neuron-migrate - | sponge x.py" never loses a text.
+                out.data(result.before if result.after is None else result.after)
+            totals.add(result)
+            report.file(result)
+    finally:
+        progress.hide()  # an interrupted run must give the cursor back
+    report.end(totals)
+    return totals.status(writes=mode in (Mode.WRITE, Mode.FILTER))
+
+
+def _mode(given: dict[str, Any], *, filters: bool) -> Mode:
+    if given["diff"]:  # stronger than --check, of which it shows the reasons
+        return Mode.DIFF
+    if given["check"]:
+        return Mode.CHECK
+    return Mode.FILTER if filters else Mode.WRITE
+
+
+def _choices(given: dict[str, Any]) -> Choices:
+    codes: dict[str, tuple[str, ...]] = {"select": (), "ignore": ()}
+    for option in codes:
+        if given[option]:
+            from neuron_migrate import catalog
+
+            try:
+                codes[option] = catalog.prefixes(given[option])
+            except catalog.UnknownCodeError as error:
+                raise click.BadParameter(f"{error}.", param_hint=f"--{option}") from error
+    return Choices(**codes, annotate=given["annotate"])
+
+
+def _files(paths: tuple[str, ...], exclude: tuple[str, ...], progress: Progress) -> Scan:
+    progress.begin("Looking for Optimum Neuron")
+    try:
+        return scan(discover(paths, exclude), progress.tick)
+    except PatternError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--exclude") from error
+
+
+def _standard_input(name: str | None) -> Scan:
+    return standard_input(sys.stdin.buffer.read(), name or "<stdin>")
+
+
+def _written(result: FileResult) -> FileResult:
+    if result.after is None:
+        return result
+    from neuron_migrate import write
+
+    try:
+        write.replace(result.path, result.before, result.after)
+    except write.WriteError as error:
+        return result.failed(Problem(str(error)))
+    return result
+
+
+def _rule_names() -> Mapping[str, str]:
+    from neuron_migrate import catalog
+
+    return catalog.names()

@@ -1,0 +1,8 @@
+"""Imported once by the server that workers are forked from, so that none of them has to import the rules."""
+
+from __future__ import annotations
+
+from neuron_codemods import collect, migrate
+from neuron_migrate import worker
+
+__all__ = ["collect", "migrate", "worker"]

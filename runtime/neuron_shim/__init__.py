@@ -1,0 +1,36 @@
+"""What a script migrated from Optimum Neuron needs besides transformers: device, parallel sizes, launch settings.
+
+    from neuron_shim import configure, parallel_sizes
+    from transformers import AutoModelForCausalLM
+    from transformers.distributed import DistributedConfig
+
+    configure()
+    model = AutoModelForCausalLM.from_pretrained(
+        model_id, distributed_config=DistributedConfig(**parallel_sizes(tp_size=8))
+    )
+
+Importing this package imports neither torch nor transformers and changes nothing in the process.
+"""
+
+from __future__ import annotations
+
+from neuron_shim.device import neuron_device
+from neuron_shim.environment import is_main_process
+from neuron_shim.parallel import parallel_sizes
+from neuron_shim.startup import configure
+
+__all__ = ["configure", "is_main_process", "neuron_device", "parallel_sizes"]
+
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    # importlib.metadata takes longer to import than everything else here, and few scripts ask for the version.
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import metadata
+
+    try:
+        return metadata.version("neuron-migrate")
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return "0+unknown"

@@ -1,0 +1,68 @@
+"""The words that the stand-in knows: some are migrated, some make it fail in every way that a rule can fail."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+
+from neuron_codemods.model import Finding, Migration, Outcome, Position, Settings
+from neuron_codemods.project import Project
+
+WORDS = {
+    "optimum_old": ("native_new", "NM101", Outcome.REWRITTEN, "optimum_old became native_new."),
+    "optimum_other": ("native_other", "NM102", Outcome.REVIEW, "optimum_other became native_other;\nmind the memory."),
+    "optimum_hard": ("optimum_hard", "NM201", Outcome.MANUAL, "Write this by hand."),
+    "optimum_snow": ("'\N{SNOWMAN}'", "NM101", Outcome.REWRITTEN, "A snowman."),
+    "optimum_break": ("def (", "NM101", Outcome.REWRITTEN, "No Python."),
+    "optimum_two_lines": ("native = 1\nnative", "NM101", Outcome.REWRITTEN, "Two lines."),
+}
+
+
+class PanicException(BaseException):
+    """As pyo3 has it: not an Exception."""
+
+
+DEFAULTS = Settings()
+ALONE = Project()
+
+
+def migrate(text: str, *, path: str = "<stdin>", settings: Settings = DEFAULTS, project: Project = ALONE) -> Migration:
+    _misbehave(text)
+    findings = []
+    if "optimum_project" in text:
+        known = ", ".join(module.path for module in project.modules)
+        findings.append(Finding("NM102", Outcome.REVIEW, f"Known: {known}", Position(1, 1), Position(1, 1)))
+
+    def word(match: re.Match[str]) -> str:
+        new, code, outcome, message = WORDS[match[0]]
+        chosen = not settings.select or code.startswith(settings.select)
+        if not chosen or (settings.ignore and code.startswith(settings.ignore)):
+            return match[0]
+        line = text.count("\n", 0, match.start()) + 1
+        column = match.start() - (text.rfind("\n", 0, match.start()) + 1) + 1
+        start = Position(line, column)
+        findings.append(Finding(code, outcome, message, start, Position(line, column + len(match[0]))))
+        if settings.annotate and outcome is Outcome.REVIEW:
+            return f"{new}  # {code}"
+        return new
+
+    new = re.sub("|".join(WORDS), word, text)
+    return Migration(new, new != text, tuple(findings))
+
+
+def _misbehave(text: str) -> None:
+    if "optimum_raise_value" in text:
+        raise ValueError("a rule\nis broken")
+    if "optimum_raise_panic" in text:
+        raise PanicException("called `Option::unwrap()` on a `None` value")
+    if "optimum_raise_recursion" in text:
+        _misbehave(text)
+    if "optimum_die" in text:
+        os._exit(3)
+    if "optimum_sleep" in text:
+        waiting = os.environ.get("FAKE_WAITING")
+        if waiting:
+            Path(waiting).touch()
+        time.sleep(60)
