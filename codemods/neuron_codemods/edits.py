@@ -108,8 +108,25 @@ class EraseImport:
     binding: Binding
 
 
+@dataclass(frozen=True)
+class EraseAttribute:
+    """Other edits take away this use of an imported module; its import goes when all uses do."""
+
+    binding: Binding
+    node: ast.AST
+
+
 AnyEdit = Union[
-    Edit, CallEdit, RemoveStatement, InsertLines, Unwrap, RenameImport, RenameAttribute, RenameStar, EraseImport
+    Edit,
+    CallEdit,
+    RemoveStatement,
+    InsertLines,
+    Unwrap,
+    RenameImport,
+    RenameAttribute,
+    RenameStar,
+    EraseImport,
+    EraseAttribute,
 ]
 
 
@@ -123,6 +140,8 @@ class Change:
     edits: tuple[AnyEdit, ...] = ()
     requires: tuple[str, ...] = ()
     """Dotted names that the new text uses and that must be imported."""
+    launch: str | None = None
+    """What must stand before ``torchrun`` on the launch line of a script with this change."""
     marks: ast.stmt | None = field(default=None)
     """For a manual change, the statement that gets the marker, if not the one that holds ``node``."""
 

@@ -13,6 +13,7 @@ from neuron_codemods.edits import (
     CallEdit,
     Change,
     Edit,
+    EraseAttribute,
     EraseImport,
     InsertLines,
     RemoveStatement,
@@ -70,7 +71,8 @@ def migrate(
         raise RuntimeError(
             f"the migrated text would not parse ({error.message} in its line {error.line}); nothing was changed"
         ) from None
-    return Migration(text[: len(text) - len(body)] + changed, True, findings)
+    launch = sorted({item.change.launch for item in found if item.change.launch is not None})
+    return Migration(text[: len(text) - len(body)] + changed, True, findings, tuple(filter(None, launch)) or tuple(launch))
 
 
 def _look(module: Module, settings: Settings) -> list[_Found]:
@@ -131,7 +133,12 @@ def _edits(module: Module, found: Sequence[_Found], settings: Settings) -> list[
         required += [(native, item.change.node) for native in item.change.requires]
     plan = imports.Plan(module)
     edits, removed = plan.build(
-        by_kind[RenameImport], by_kind[RenameAttribute], by_kind[RenameStar], by_kind[EraseImport], required
+        by_kind[RenameImport],
+        by_kind[RenameAttribute],
+        by_kind[RenameStar],
+        by_kind[EraseImport],
+        by_kind[EraseAttribute],
+        required,
     )
     removed += [edit.statement for edit in by_kind[RemoveStatement]]
     edits += by_kind[Edit]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from neuron_codemods import statements
-from neuron_codemods.edits import Edit, EraseImport, RenameAttribute, RenameImport, RenameStar
+from neuron_codemods.edits import Edit, EraseAttribute, EraseImport, RenameAttribute, RenameImport, RenameStar
 from neuron_codemods.module import Module
-from neuron_codemods.scopes import BUILTINS, Binding, Scope
+from neuron_codemods.scopes import BUILTINS, Binding, Reference, Scope
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,9 @@ def local_name(module: Module, native: str) -> str:
     if existing is not None:
         return existing.name
     name = split(native)[1]
-    renamed = {binding.name for binding in module.neuron_bindings if _names(module, binding, native)}
-    for scope in module.names.module.walk():
-        if name in scope.bindings and name not in renamed:
-            return f"Native{name}" if name[:1].isupper() else f"native_{name}"
-    return name
+    if name not in module.names.bound or any(_names(module, binding, native) for binding in module.neuron_bindings):
+        return name
+    return f"Native{name}" if name[:1].isupper() else f"native_{name}"
 
 
 def _names(module: Module, binding: Binding, native: str) -> bool:
@@ -69,12 +67,7 @@ def _names(module: Module, binding: Binding, native: str) -> bool:
 
 def existing_import(module: Module, native: str) -> Binding | None:
     """The import of a native object that holds for the whole module, if there is one."""
-    for bindings in module.names.module.bindings.values():
-        for binding in bindings:
-            if binding.is_import and binding.qualified == native and len(bindings) == 1:
-                if module.parent(binding.statement) is module.source.tree:
-                    return binding
-    return None
+    return module.top_imports.get(native)
 
 
 def must_keep_name(module: Module, binding: Binding) -> str | None:
@@ -87,29 +80,50 @@ def must_keep_name(module: Module, binding: Binding) -> str | None:
             return f"another file imports {name} from here"
         if PurePath(module.path).name == "__init__.py" and not any(module.references(binding)):
             return f"{name} is passed on by the package"
-    if any(name in scope.moved for scope in module.names.module.walk()):
+    if binding.scope.is_class:
+        return f"{name} is an attribute of the class"
+    if name in module.names.moved:
         return f"{name} is declared global or nonlocal"
     if not all(module.is_placed(reference.node) for reference in module.references(binding)):
         return f"{name} is used inside of a string"
-    others = [other for other in binding.scope.bindings[name] if other is not binding]
-    if not all(isinstance(other.node, (ast.Name, ast.alias)) for other in others):
+    if any(_is_read_from_outside(reference, binding) for reference in module.names.references.get(name, ())):
+        return f"a class reads {name} and defines it"
+    if not all(isinstance(other.node, ast.Name) or _is_twin(module, binding, other) for other in _others(binding)):
         return f"{name} is also defined here"
     return None
 
 
+def _others(binding: Binding) -> list[Binding]:
+    return [other for other in binding.scope.bindings[binding.name] if other is not binding]
+
+
+def _is_read_from_outside(reference: Reference, binding: Binding) -> bool:
+    """Whether a class body may see an import under a name that it binds as well: ``Old = Old``."""
+    scope = reference.scope
+    return scope.is_class and reference.name in scope.bindings and scope.outer_home(reference.name) is binding.scope
+
+
+def _is_twin(module: Module, binding: Binding, other: Binding) -> bool:
+    """Whether another import of the same name is renamed to the same native one."""
+    first, second = module.symbol(binding.qualified), module.symbol(other.qualified)
+    if first is None or second is None or not isinstance(other.node, ast.alias):
+        return False
+    return first.rename == second.rename != "" and other.node.asname is None
+
+
 def is_free(module: Module, binding: Binding, name: str, native: str) -> bool:
     """Whether the uses of a binding can be called ``name`` without meeting another thing of that name."""
-    for scope in _scopes_between(module, binding):
-        for other in scope.bindings.get(name, ()):
-            if not _becomes(module, other, native):
-                return False
-    if binding.scope.home(name) is None:
-        return not any(
-            reference.name == name for scope in binding.scope.walk() for reference in scope.references
-        ) and name not in BUILTINS
+    if name not in module.names.bound:
+        return name not in module.names.references and name not in BUILTINS
+    if not all(_becomes(module, other, native) for other in _others(binding)):
+        return not any(name in scope.bindings for scope in module.names.module.walk())
+    met = [other for scope in _scopes_between(module, binding) for other in scope.bindings.get(name, ())]
     home = binding.scope.home(name)
-    assert home is not None
-    return all(_becomes(module, other, native) for other in home.bindings[name])
+    if home is not None:
+        met += home.bindings[name]
+    elif any(reference.scope.home(name) is None for reference in module.names.references.get(name, ())):
+        return False
+    return name not in BUILTINS and all(_becomes(module, other, native) for other in met)
 
 
 def _becomes(module: Module, other: Binding, native: str) -> bool:
@@ -135,6 +149,17 @@ def _scopes_between(module: Module, binding: Binding) -> Iterator[Scope]:
         yield binding.scope
 
 
+def _module_name(module: Module, binding: Binding, native_module: str) -> str:
+    """The dotted name of a native module, or another one where its first part means something else."""
+    root = native_module.partition(".")[0]
+    met = [other for scope in _scopes_between(module, binding) for other in scope.bindings.get(root, ())]
+    home = binding.scope.home(root)
+    met += home.bindings[root] if home is not None else []
+    if all(other.qualified == root and isinstance(other.statement, ast.Import) for other in met):
+        return native_module
+    return f"native_{split(native_module)[1]}"
+
+
 # The plan -----------------------------------------------------------------------------------------------------------
 
 
@@ -148,9 +173,11 @@ class Plan:
         self.edits: list[Edit] = []
         self.removed: list[ast.stmt] = []
         self.required: dict[str, list[ast.AST]] = defaultdict(list)
-        self.star_names: dict[ast.ImportFrom, dict[str, str]] = defaultdict(dict)
         self.plain: list[str] = []
         self._renamed: set[ast.AST] = set()
+        self._changed: dict[Binding, list[RenameAttribute | EraseAttribute]] = defaultdict(list)
+        self._gone: dict[Binding, bool] = {}
+        self._roots: dict[tuple[Binding, str], str] = {}
 
     def site(self, statement: ast.stmt) -> _Site:
         assert isinstance(statement, (ast.Import, ast.ImportFrom))
@@ -169,21 +196,23 @@ class Plan:
             if is_free(self.module, binding, native_name, native):
                 local = native_name
         existing = existing_import(self.module, native) if binding.scope.is_module else None
-        if existing is not None and alias.asname is None and local == native_name and existing.name == local:
-            self._rename_uses(binding, local)
-            return
-        if existing is not None and existing.name == local and existing.statement is not binding.statement:
-            return
+        if existing is not None and alias.asname is None and existing.name == local == native_name:
+            if all(existing.statement.lineno < node.lineno for node in self._names_of(binding)):
+                self._rename_uses(binding, local)
+                return
         leading, trailing = self._comments(alias, site.statement)
         site.fresh.append(Imported(native_module, native_name, local, leading, trailing))
         if local != binding.name:
             self._rename_uses(binding, local)
 
     def _rename_uses(self, binding: Binding, local: str) -> None:
-        nodes: list[ast.AST] = [reference.node for reference in self.module.references(binding)]
-        nodes += [other.node for other in binding.scope.bindings[binding.name] if isinstance(other.node, ast.Name)]
-        for node in nodes:
+        for node in self._names_of(binding):
             self._replace(node, local)
+
+    def _names_of(self, binding: Binding) -> list[ast.Name]:
+        """Every place where the name of an import is used or gets another value."""
+        nodes = [reference.node for reference in self.module.references(binding)]
+        return nodes + [other.node for other in _others(binding) if isinstance(other.node, ast.Name)]
 
     def _replace(self, node: ast.AST, text: str) -> None:
         if node not in self._renamed:
@@ -197,38 +226,51 @@ class Plan:
         alias = change.binding.node
         assert isinstance(alias, ast.alias)
         site = self.site(statement)
-        others = {
-            split(other.native)[0] for other in self._attribute_changes if other.binding is change.binding
-        }
-        if alias.asname and len(others) == 1 and self._goes(change.binding):
-            plain, root = f"{native_module} as {alias.asname}", alias.asname
-        else:
-            plain, root = native_module, native_module
-        if plain not in site.modules and not self._has_module(native_module, plain):
+        root = self._root(change.binding, native_module)
+        plain = native_module if root == native_module else f"{native_module} as {root}"
+        if plain not in site.modules and not self._has_module(plain, site):
             site.modules.append(plain)
         self._replace(change.node, f"{root}.{name}")
 
-    def _has_module(self, native_module: str, plain: str) -> bool:
-        if plain != native_module:
-            return False
-        return any(
-            isinstance(node, ast.Import)
-            and self.module.parent(node) is self.source.tree
-            and any(alias.name == native_module and alias.asname is None for alias in node.names)
-            for node in self.module.names.imports
+    def _root(self, binding: Binding, native_module: str) -> str:
+        """What a native module is called in the place of an imported one: by the user's alias if that is free."""
+        key = (binding, native_module)
+        if key not in self._roots:
+            alias = binding.node
+            assert isinstance(alias, ast.alias)
+            renamed = [change for change in self._changed[binding] if isinstance(change, RenameAttribute)]
+            modules = {split(change.native)[0] for change in renamed}
+            if alias.asname and len(modules) == 1 and self._goes(binding):
+                self._roots[key] = alias.asname
+            else:
+                self._roots[key] = _module_name(self.module, binding, native_module)
+        return self._roots[key]
+
+    def _has_module(self, plain: str, site: _Site) -> bool:
+        """Whether a plain import stands at the top of the file, or will."""
+        top = self.source.tree
+        if any(self.module.parent(node) is top for node in self.module.plain_imports.get(plain, ())):
+            return True
+        return self.module.parent(site.statement) is top and any(
+            plain in other.modules and self.module.parent(other.statement) is top for other in self.sites.values()
         )
 
     def _goes(self, binding: Binding) -> bool:
         """Whether all uses of an imported module are rewritten, so that its import can go."""
-        changed = {change.node for change in self._attribute_changes if change.binding is binding}
-        for reference in self.module.references(binding):
-            chain: ast.AST = reference.node
-            while chain not in changed:
-                above = self.module.parent(chain)
-                if not isinstance(above, ast.Attribute):
-                    return False
-                chain = above
-        return bool(changed)
+        if binding not in self._gone:
+            changed: set[ast.AST] = {change.node for change in self._changed[binding]}
+            self._gone[binding] = bool(changed) and all(
+                self._is_rewritten(reference, changed) or self.module.is_served(reference, binding)
+                for reference in self.module.references(binding)
+            )
+        return self._gone[binding]
+
+    def _is_rewritten(self, reference: Reference, changed: set[ast.AST]) -> bool:
+        chain: ast.AST | None = reference.node
+        while chain is not None and chain not in changed:
+            above = self.module.parent(chain)
+            chain = above if isinstance(above, ast.Attribute) else None
+        return chain is not None
 
     def build(
         self,
@@ -236,49 +278,55 @@ class Plan:
         attributes: Sequence[RenameAttribute],
         stars: Sequence[RenameStar],
         erased: Sequence[EraseImport],
+        erased_attributes: Sequence[EraseAttribute],
         required: Iterable[tuple[str, ast.AST]],
     ) -> tuple[list[Edit], list[ast.stmt]]:
         """The edits, and the statements that go."""
-        self._attribute_changes = attributes
+        for change in (*attributes, *erased_attributes):
+            self._changed[change.binding].append(change)
         for rename in renames:
             self.rename(rename)
         for attribute in attributes:
             self.rename_attribute(attribute)
-        for binding in dict.fromkeys(change.binding for change in attributes):
-            if self._goes(binding) and isinstance(binding.node, ast.alias):
-                site = self.site(binding.statement)
-                site.gone.update(self._same_root(binding))
-        for erase in erased:
-            assert isinstance(erase.binding.node, ast.alias)
-            self.site(erase.binding.statement).gone.add(erase.binding.node)
-        for star in stars:
-            self._rename_star(star)
+        gone = [binding for binding in self._changed if self._goes(binding)] + [change.binding for change in erased]
+        for binding in gone:
+            assert isinstance(binding.node, ast.alias)
+            self.site(binding.statement).gone.add(binding.node)
+        self._rename_stars(stars)
         for native, node in required:
             self._require(native, node)
         self._emit()
         return self.edits, self.removed
 
-    def _same_root(self, binding: Binding) -> Iterator[ast.alias]:
-        """``import optimum.neuron`` and ``import optimum.neuron.utils`` bind one name; its uses serve both."""
-        statement = binding.statement
-        assert isinstance(statement, (ast.Import, ast.ImportFrom)) and isinstance(binding.node, ast.alias)
-        yield binding.node
+    def _rename_stars(self, stars: Sequence[RenameStar]) -> None:
+        """Import by name what came from a star import; the star goes when nothing else can have come from it."""
+        by_name: dict[tuple[ast.ImportFrom, str, str], list[ast.Name]] = defaultdict(list)
+        for star in stars:
+            by_name[star.statement, star.node.id, star.native].append(star.node)
+        for (statement, old, native), nodes in by_name.items():
+            native_module, name = split(native)
+            local = self._star_name(old, native, nodes)
+            existing = existing_import(self.module, native)
+            if existing is None or existing.name != local:
+                self.site(statement).fresh.append(Imported(native_module, name, local))
+            for node in nodes if local != old else ():
+                self._replace(node, local)
+        renamed = {old for _, old, _ in by_name}
+        left = any(reference.name not in renamed for reference in self.module.names.unresolved()) if stars else True
+        for statement in {statement for statement, _, _ in by_name} if not left else ():
+            if not self.module.names.exported:
+                self.site(statement).gone.update(statement.names)
 
-    def _rename_star(self, star: RenameStar) -> None:
-        native_module, name = split(star.native)
-        site = self.site(star.statement)
-        fresh = Imported(native_module, name, name)
-        if fresh not in site.fresh and existing_import(self.module, star.native) is None:
-            site.fresh.append(fresh)
-        self._replace(star.node, name)
-        self.star_names[star.statement][star.node.id] = name
-        left = [
-            reference.name
-            for reference in self.module.names.unresolved()
-            if reference.name not in self.star_names[star.statement]
-        ]
-        if not left and not self.module.names.exported:
-            site.gone.update(star.statement.names)
+    def _star_name(self, old: str, native: str, nodes: Sequence[ast.Name]) -> str:
+        name, names = split(native)[1], self.module.names
+        existing = existing_import(self.module, native)
+        kept = old in names.exported or old in names.bound or self.module.project.is_taken(self.module.path, old)
+        if kept or not all(self.module.is_placed(node) for node in nodes):
+            return old
+        if existing is not None:
+            return existing.name
+        taken = name in names.bound or name in names.references or name in BUILTINS
+        return old if taken else name
 
     # What new code needs ------------------------------------------------------------------------------------------
 
@@ -322,6 +370,8 @@ class Plan:
             lines = [line for text in self._from_lines(entries, "") for line in text.split("\n")]
             anchor = last_import(self.module)
             if anchor is not None:
+                if isinstance(anchor, ast.ImportFrom) and anchor.module == "__future__":
+                    lines.insert(0, "")
                 self.edits.append(statements.insert_after(self.module, anchor, lines))
             else:
                 self.edits.append(insert_at_top(self.module, lines))

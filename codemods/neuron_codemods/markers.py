@@ -52,6 +52,8 @@ def format_marker(code: str, message: str, url: str, *, manual: bool = True) -> 
 
 def markers(source: Source) -> Iterator[Marker]:
     """The markers in a text, in order."""
+    if "neuron-migrate" not in source.text:
+        return
     for token in source.comments:
         match = _MARKER.match(token.text)
         if match:
@@ -61,7 +63,9 @@ def markers(source: Source) -> Iterator[Marker]:
 
 def suppressions(module: Module) -> list[Suppression]:
     """The suppressions in a text; one on a line of its own is about the statement below it."""
-    found = []
+    found: list[Suppression] = []
+    if "neuron-migrate" not in module.source.text:
+        return found
     for token in module.source.comments:
         match = _SUPPRESSION.search(token.text)
         if match is None:

@@ -57,6 +57,8 @@ class Migration:
     text: str
     changed: bool
     findings: tuple[Finding, ...] = ()
+    launch: tuple[str, ...] = ()
+    """For a script that trains, what stands before ``torchrun`` (``TP_SIZE=2``, or nothing) now; else empty."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from neuron_codemods import data, fstrings, scopes
@@ -11,6 +13,43 @@ from neuron_codemods.data import Symbol
 from neuron_codemods.project import Project
 from neuron_codemods.scopes import Binding, Reference, Scope
 from neuron_codemods.source import Source, parse
+
+_LONGEST_CHAIN = 16
+"""How many assignments (``a = b``) from name to name are followed."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Bindings:
+    """All places that give one name of a scope a value."""
+
+    all: list[Binding]
+    places: list[tuple[int, int]]
+    """Where the statement of each starts."""
+    alternatives: frozenset[Binding]
+    """Those an import falls back on: in another branch of the same ``try`` or ``if``."""
+    all_alternative: bool
+    """Whether whatever runs, the name is what was imported or its fallback."""
+    preferred: Binding
+
+    @classmethod
+    def of(cls, module: Module, bindings: list[Binding]) -> _Bindings:
+        ordered = sorted(bindings, key=lambda binding: (binding.statement.lineno, binding.statement.col_offset))
+        imports = [binding for binding in ordered if binding.is_import]
+        around = {above for binding in imports for above in module.ancestors(binding.statement)}
+        branching = (ast.Try, ast.If, getattr(ast, "TryStar", ast.Try))
+        alternatives = frozenset(
+            binding
+            for binding in (ordered if around else ())
+            if any(above in around for above in module.ancestors(binding.statement) if isinstance(above, branching))
+        )
+        neuron = [binding for binding in imports if data.is_neuron_module(binding.qualified or "")]
+        return cls(
+            ordered,
+            [(binding.statement.lineno, binding.statement.col_offset) for binding in ordered],
+            alternatives,
+            all(binding.is_import or binding in alternatives for binding in ordered),
+            (neuron or imports or ordered)[-1],
+        )
 
 
 class Module:
@@ -22,9 +61,11 @@ class Module:
         self.project = project or Project()
         self.names = scopes.build(self.source.tree)
         self._unplaced: set[ast.AST] = set()
+        self._bindings: dict[tuple[Scope, str], _Bindings] = {}
+        for reference in list(self._read_annotations()):
+            reference.scope.references.append(reference)
         if fstrings.NEEDED:
             self._place_fstrings()
-        self.string_references = list(self._read_annotations())
 
     # Structure ------------------------------------------------------------------------------------------------
 
@@ -81,50 +122,59 @@ class Module:
         home = scope.home(node.id)
         if home is None:
             return None
-        bindings = home.bindings[node.id]
-        imports = [binding for binding in bindings if binding.is_import]
-        if len(bindings) == 1:
-            return bindings[0]
+        bound = self._bound(home, node.id)
         if home is scope:
-            before = [binding for binding in bindings if self._precedes(binding, node)]
-            last = before[-1] if before else bindings[0]
-            if last.is_import or not imports or not self._alternative(last, imports):
-                return last
-        elif len(imports) < len(bindings) and not all(
-            binding.is_import or self._alternative(binding, imports) for binding in bindings
-        ):
+            last = self._last_before(bound, node)
+            if last is None and home.is_class:
+                home = scope.outer_home(node.id)
+                if home is None:
+                    return None
+                bound = self._bound(home, node.id)
+            else:
+                last = last or bound.all[0]
+                return bound.preferred if not last.is_import and last in bound.alternatives else last
+        if len(bound.all) > 1 and not bound.all_alternative:
             return None
-        neuron = [binding for binding in imports if data.is_neuron_module(binding.qualified or "")]
-        return (neuron or imports or bindings)[-1]
+        return bound.preferred
 
-    def _precedes(self, binding: Binding, node: ast.Name) -> bool:
-        use = (node.lineno, node.col_offset)
-        if any(above is binding.statement for above in self.ancestors(node)) and isinstance(
-            binding.statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)
-        ):
-            return False
-        return (binding.statement.lineno, binding.statement.col_offset) < use
+    def _bound(self, home: Scope, name: str) -> _Bindings:
+        key = (home, name)
+        if key not in self._bindings:
+            self._bindings[key] = _Bindings.of(self, home.bindings[name])
+        return self._bindings[key]
 
-    def _alternative(self, binding: Binding, imports: list[Binding]) -> bool:
-        """Whether a binding is what an import falls back on: in another branch of the same try or if."""
-        branches = [above for above in self.ancestors(binding.statement) if isinstance(above, (ast.Try, ast.If))]
-        return any(above in branches for other in imports for above in self.ancestors(other.statement))
+    def _last_before(self, bound: _Bindings, node: ast.Name) -> Binding | None:
+        """The last binding before a use; an assignment does not precede the uses in its own value."""
+        index = bisect_left(bound.places, (node.lineno, node.col_offset))
+        while index:
+            index -= 1
+            binding = bound.all[index]
+            own = isinstance(binding.statement, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+            if not own or all(above is not binding.statement for above in self.ancestors(node)):
+                return binding
+        return None
 
     def resolve(self, node: ast.AST) -> str | None:
         """The dotted name an expression stands for (``transformers.Trainer``), through imports and aliases."""
-        if isinstance(node, ast.Attribute):
-            base = self.resolve(node.value)
-            return f"{base}.{node.attr}" if base else None
-        if isinstance(node, ast.Name):
-            binding = self.binding(node)
-            if binding is None:
-                return self._from_star(node)
-            if binding.qualified:
-                return self.project.resolve(binding.qualified)
-            if isinstance(binding.node, ast.Name) and isinstance(binding.value, (ast.Name, ast.Attribute)):
-                held = binding.value
-                if not (isinstance(held, ast.Name) and held.id == node.id) and self._is_constant(binding):
-                    return self.resolve(held)
+        return self._resolve(node, _LONGEST_CHAIN)
+
+    def _resolve(self, node: ast.AST, left: int) -> str | None:
+        attributes: list[str] = []
+        while isinstance(node, ast.Attribute):
+            attributes.append(node.attr)
+            node = node.value
+        base = self._resolve_name(node, left) if isinstance(node, ast.Name) and left else None
+        return ".".join([base, *reversed(attributes)]) if base else None
+
+    def _resolve_name(self, node: ast.Name, left: int) -> str | None:
+        binding = self.binding(node)
+        if binding is None:
+            return self._from_star(node)
+        if binding.qualified:
+            return self.project.resolve(binding.qualified)
+        if isinstance(binding.node, ast.Name) and isinstance(binding.value, (ast.Name, ast.Attribute)):
+            if self._is_constant(binding):
+                return self._resolve(binding.value, left - 1)
         return None
 
     def _is_constant(self, binding: Binding) -> bool:
@@ -205,14 +255,39 @@ class Module:
             for binding in bindings
         )
 
+    @cached_property
+    def top_imports(self) -> dict[str, Binding]:
+        """The imports that hold for the whole module, by what they import."""
+        return {
+            binding.qualified: binding
+            for bindings in self.names.module.bindings.values()
+            for binding in bindings
+            if binding.is_import and binding.qualified and len(bindings) == 1
+            if self.parent(binding.statement) is self.source.tree
+        }
+
+    @cached_property
+    def plain_imports(self) -> dict[str, list[ast.Import]]:
+        """The statements with each plain import: ``transformers``, or ``transformers as t``."""
+        table: dict[str, list[ast.Import]] = {}
+        for node in self.names.imports:
+            for alias in node.names if isinstance(node, ast.Import) else ():
+                text = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+                table.setdefault(text, []).append(node)
+        return table
+
+    def is_served(self, reference: Reference, binding: Binding) -> bool:
+        """Whether a use of ``optimum`` is about another package, and another import brings that name."""
+        qualified = self.resolve(self.dotted(reference)) or ""
+        return _is_elsewhere(qualified) and any(
+            other.is_import and other.qualified == binding.qualified and other not in self.neuron_bindings
+            for other in binding.scope.bindings[binding.name]
+        )
+
     def references(self, binding: Binding) -> Iterator[Reference]:
         """All uses of the name that a binding binds, in its scope and those in it."""
-        for scope in binding.scope.walk():
-            for reference in scope.references:
-                if reference.name == binding.name and scope.home(binding.name) is binding.scope:
-                    yield reference
-        for reference in self.string_references:
-            if reference.name == binding.name and reference.scope.home(binding.name) is binding.scope:
+        for reference in self.names.references.get(binding.name, ()):
+            if reference.scope.home(binding.name) is binding.scope:
                 yield reference
 
     def dotted(self, reference: Reference) -> ast.Name | ast.Attribute:
@@ -277,6 +352,12 @@ class Module:
             if literal == f"{quote}{constant.value}{quote}":
                 return start + 1
         return None
+
+
+def _is_elsewhere(qualified: str) -> bool:
+    """Whether a dotted name lies in ``optimum`` and not in its neuron part."""
+    above = qualified in ("optimum", "optimum.exporters")
+    return qualified.startswith("optimum.") and not above and not data.is_neuron_module(qualified)
 
 
 def is_python(text: str) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Union
 
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
@@ -68,14 +69,18 @@ class Scope:
 
     def home(self, name: str) -> Scope | None:
         """The scope in which a use of a name here finds its value, or None for a builtin or an unknown name."""
+        if name in self.moved or name not in self.bindings:
+            return self.outer_home(name)
+        return self
+
+    def outer_home(self, name: str) -> Scope | None:
+        """The scope around this one in which a name finds its value: class bodies are invisible from inside."""
         scope: Scope | None = self
-        first = True
         while scope is not None:
-            if name in scope.moved:
-                return scope.root if scope.moved[name] else scope.parent and scope.parent.home(name)
-            if name in scope.bindings and (first or not scope.is_class):
+            if scope.moved.get(name):
+                return scope.root
+            if name in scope.bindings and scope is not self and not scope.is_class and name not in scope.moved:
                 return scope
-            first = False
             scope = scope.parent
         return None
 
@@ -113,10 +118,28 @@ class ScopeTree:
 
     def unresolved(self) -> Iterator[Reference]:
         """Uses of names that are bound nowhere and are not builtins: what a star import may have brought."""
+        for name, references in self.references.items():
+            if name not in BUILTINS:
+                yield from (reference for reference in references if reference.scope.home(name) is None)
+
+    @cached_property
+    def references(self) -> dict[str, list[Reference]]:
+        """All uses of each name, in every scope."""
+        table: dict[str, list[Reference]] = {}
         for scope in self.module.walk():
             for reference in scope.references:
-                if reference.name not in BUILTINS and scope.home(reference.name) is None:
-                    yield reference
+                table.setdefault(reference.name, []).append(reference)
+        return table
+
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """Every name that gets a value somewhere."""
+        return frozenset(name for scope in self.module.walk() for name in scope.bindings)
+
+    @cached_property
+    def moved(self) -> frozenset[str]:
+        """Every name that is declared global or nonlocal somewhere."""
+        return frozenset(name for scope in self.module.walk() for name in scope.moved)
 
 
 def build(tree: ast.Module) -> ScopeTree:
@@ -128,6 +151,7 @@ def build(tree: ast.Module) -> ScopeTree:
 class _Builder:
     def __init__(self, tree: ast.Module) -> None:
         self.result = ScopeTree(Scope(tree, None))
+        self.methods: dict[type, Callable[[ast.AST], None]] = {}
         self.scope = self.result.module
         self.statement: ast.stmt = ast.Pass()
         self.in_annotation = False
@@ -143,21 +167,20 @@ class _Builder:
 
     def visit(self, node: ast.AST, parent: ast.AST) -> None:
         self.result.parents[node] = parent
+        method = self.methods.get(type(node)) or self.method(type(node))
         if isinstance(node, ast.stmt):
             outer, self.statement = self.statement, node
             self.result.statements.append(node)
             self.result.scope_of[node] = self.scope
-            self.dispatch(node)
+            method(node)
             self.statement = outer
         else:
-            self.dispatch(node)
-
-    def dispatch(self, node: ast.AST) -> None:
-        method = getattr(self, f"visit_{type(node).__name__}", None)
-        if method is None:
-            self.descend(node)
-        else:
             method(node)
+
+    def method(self, kind: type) -> Callable[[ast.AST], None]:
+        found: Callable[[ast.AST], None] = getattr(self, f"visit_{kind.__name__}", self.descend)
+        self.methods[kind] = found
+        return found
 
     def descend(self, node: ast.AST) -> None:
         for _, value in ast.iter_fields(node):
@@ -171,7 +194,7 @@ class _Builder:
     def bind(self, name: str, node: ast.AST, value: ast.expr | None = None, qualified: str | None = None) -> None:
         scope = self.scope
         if name in scope.moved:
-            scope = scope.root if scope.moved[name] else (scope.parent and scope.parent.home(name)) or scope
+            scope = scope.outer_home(name) or scope
         binding = Binding(name, node, self.statement, scope, value, qualified)
         scope.bindings.setdefault(name, []).append(binding)
 
@@ -197,7 +220,16 @@ class _Builder:
     def visit_Call(self, node: ast.Call) -> None:
         self.result.calls.append(node)
         self.result.scope_of[node] = self.scope
-        self.descend(node)
+        types = _type_arguments(node)
+        outer, self.in_annotation = self.in_annotation, False
+        self.visit(node.func, node)
+        for argument in node.args:
+            self.in_annotation = argument in types
+            self.visit(argument, node)
+        for keyword in node.keywords:
+            self.in_annotation = keyword in types
+            self.visit(keyword, node)
+        self.in_annotation = outer
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str):
@@ -233,7 +265,9 @@ class _Builder:
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.annotation(node.annotation, node)
-        if node.value is not None:
+        if node.value is not None and _last_name(node.annotation) == "TypeAlias":
+            self.annotation(node.value, node)
+        elif node.value is not None:
             self.visit(node.value, node)
         self.assign(node.target, node.value, node)
 
@@ -288,7 +322,8 @@ class _Builder:
         self.visit_all(node.body, node)
 
     def visit_Global(self, node: ast.Global) -> None:
-        self.scope.moved.update({name: not self.scope.is_module for name in node.names})
+        if not self.scope.is_module:
+            self.scope.moved.update({name: True for name in node.names})
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         self.scope.moved.update({name: False for name in node.names})
@@ -316,15 +351,17 @@ class _Builder:
         self.visit_all([*node.args.defaults, *node.args.kw_defaults], node.args)
         self.result.parents[node.args] = node
         self.bind(node.name, node)
-        child = self.inside(node)
-        self.type_parameters(node, child)
+        outer = self.scope
+        self.type_parameters(node)
         for argument in self.parameters(node.args):
             self.result.parents[argument] = node.args
             if argument.annotation is not None:
                 self.annotation(argument.annotation, argument)
         if node.returns is not None:
             self.annotation(node.returns, node)
-        self.enter(child, node.args, node.body, node)
+        self.enter(self.inside(node), node.args, node.body, node)
+        self.scope = outer
+        self.result.scope_of[node] = outer
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -349,21 +386,34 @@ class _Builder:
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.visit_all(node.decorator_list, node)
-        child = self.inside(node)
-        self.type_parameters(node, child)
+        outer = self.scope
+        self.type_parameters(node)
         self.visit_all([*node.bases, *node.keywords], node)
+        inner, self.scope = self.scope, outer
         self.bind(node.name, node)
-        outer, self.scope = self.scope, child
+        self.scope = inner
+        self.scope = self.inside(node)
         self.visit_all(node.body, node)
         self.scope = outer
+        self.result.scope_of[node] = outer
 
-    def type_parameters(self, node: ast.AST, child: Scope) -> None:
-        outer, self.scope = self.scope, child
-        for parameter in getattr(node, "type_params", ()):
+    def visit_TypeAlias(self, node: ast.AST) -> None:
+        outer = self.scope
+        self.visit(node.name, node)  # type: ignore[attr-defined]
+        self.type_parameters(node)
+        self.annotation(node.value, node)  # type: ignore[attr-defined]
+        self.scope = outer
+        self.result.scope_of[node] = outer
+
+    def type_parameters(self, node: ast.AST) -> None:
+        """Go on in a scope that holds the type parameters of a definition, if it has any."""
+        parameters = getattr(node, "type_params", ())
+        if parameters:
+            self.scope = self.inside(parameters[0])
+        for parameter in parameters:
             self.result.parents[parameter] = node
             self.bind(parameter.name, parameter)
             self.descend(parameter)
-        self.scope = outer
 
     def visit_comprehension_scope(self, node: ast.AST, results: Sequence[ast.expr]) -> None:
         generators: list[ast.comprehension] = node.generators  # type: ignore[attr-defined]
@@ -395,12 +445,39 @@ class _Builder:
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value, node)
-        literal = isinstance(node.value, (ast.Name, ast.Attribute)) and _last_name(node.value) == "Literal"
+        kind = _last_name(node.value)
         outer = self.in_annotation
-        self.in_annotation = outer and not literal
-        self.visit(node.slice, node)
+        self.in_annotation = (outer or kind in _GENERICS) and kind != "Literal"
+        if kind == "Annotated" and isinstance(node.slice, ast.Tuple):
+            self.result.parents[node.slice] = node
+            self.visit(node.slice.elts[0], node.slice)
+            self.in_annotation = False
+            self.visit_all(node.slice.elts[1:], node.slice)
+        else:
+            self.visit(node.slice, node)
         self.in_annotation = outer
 
 
-def _last_name(node: ast.Name | ast.Attribute) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr
+_GENERICS = frozenset(
+    {"Annotated", "Callable", "ClassVar", "Dict", "Final", "FrozenSet", "Generic", "Iterable", "Iterator", "List"}
+    | {"Mapping", "Optional", "Sequence", "Set", "Tuple", "Type", "Union", "dict", "list", "set", "tuple", "type"}
+)
+"""What is subscripted with types also outside of annotations: ``Alias = Optional["Trainer"]``."""
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _type_arguments(call: ast.Call) -> Sequence[ast.AST]:
+    """The arguments of the functions of ``typing`` that are types, and may be written as strings."""
+    kind = _last_name(call.func)
+    if kind in ("cast", "ForwardRef", "assert_type"):
+        return call.args[1:2] if kind == "assert_type" else call.args[:1]
+    if kind == "NewType":
+        return call.args[1:2]
+    if kind == "TypeVar":
+        return [*call.args[1:], *(item for item in call.keywords if item.arg in ("bound", "default"))]
+    return ()

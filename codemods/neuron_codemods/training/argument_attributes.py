@@ -16,7 +16,7 @@ from neuron_codemods.imports import existing_import, local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.classes import fields, local_dataclasses
-from neuron_codemods.training.parallel import lazy_loads, loads, trains
+from neuron_codemods.training.parallel import lazy_loads, loads, size_text, trains
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
     UNKNOWN,
@@ -46,6 +46,9 @@ _GONE = {
     "logging_dir": "There is no logging_dir: read the environment variable TENSORBOARD_LOGGING_DIR.",
     "dp_size": "There is no dp_size: it is WORLD_SIZE divided by the tensor parallel size.",
 }
+_NAMES = frozenset(
+    {*_RENAMED, *_GONE, "tensor_parallel_size", "pipeline_parallel_size", "overwrite_output_dir"}
+)
 _ONLY_NEURON = frozenset({"trn_config", "mp_plugin", "tp_plugin"})
 
 
@@ -54,7 +57,7 @@ def check(module: Module) -> Iterator[Change]:
         return
     handled = _moved_to_load(module)
     for attribute in module.names.attributes:
-        if attribute in handled or not isinstance(attribute.ctx, ast.Load):
+        if attribute.attr not in _NAMES or attribute in handled or not isinstance(attribute.ctx, ast.Load):
             continue
         made = arguments_of(module, attribute.value)
         if made is None and not _is_arguments(module, attribute):
@@ -153,8 +156,7 @@ def _tensor_parallel(module: Module, attribute: ast.Attribute, made: Arguments |
         message = 'Replace tensor_parallel_size by parallel_sizes()["tp_size"] of neuron_shim.'
         yield Change(Outcome.MANUAL, attribute, message)
         return
-    given = literal(made.value("tensor_parallel_size")) if made is not None else UNKNOWN
-    size = f"tp_size={given}" if isinstance(given, int) else ""
+    size = size_text(module, made, attribute)
     quote = "'" if _in_double_quotes(module, attribute) else '"'
     text = f"{local_name(module, SIZES)}({size})[{quote}tp_size{quote}]"
     edit = Edit.replace(module.source.span(attribute), text)

@@ -38,7 +38,7 @@ def check(module: Module) -> Iterator[Change]:
         return
     lines = ("", f"{local_name(module, CONFIGURE)}()")
     message = "configure() prepares the device before a model is loaded."
-    yield Change(Outcome.REWRITTEN, anchor, message, (InsertLines(anchor, lines, after=True),), (CONFIGURE,))
+    yield Change(Outcome.REWRITTEN, anchor, message, (InsertLines(anchor, lines, after=True),), (CONFIGURE,), launch="")
 
 
 def _makes_trainer(module: Module) -> bool:

@@ -67,7 +67,7 @@ def check(module: Module) -> Iterator[Change]:
         what = _is_batched(function)
         if what is None:
             continue
-        batched = _read(function)
+        batched = _read(module, function)
         others = _other_uses(module, function, given.value)
         if batched is None or others:
             yield Change(Outcome.MANUAL, given, _MANUAL.format(what=what), marks=_place(module, function))
@@ -138,7 +138,7 @@ def _own(function: Function) -> Iterator[ast.AST]:
 # The shape that can be unrolled -----------------------------------------------------------------------------------
 
 
-def _read(function: Function | ast.Lambda) -> _Batched | None:
+def _read(module: Module, function: Function | ast.Lambda) -> _Batched | None:
     if not isinstance(function, ast.FunctionDef) or len(function.args.args) != 1 or function.args.posonlyargs:
         return None
     body = [item for item in function.body if not _is_docstring(item)]
@@ -161,7 +161,7 @@ def _read(function: Function | ast.Lambda) -> _Batched | None:
     if not _counts(loop.iter, parameter):
         return None
     batched = _Batched(function, parameter, start, loop, last, value, end, loop.target.id)
-    return batched if _is_safe(batched, collected.id) else None
+    return batched if _is_safe(module, batched, collected.id) else None
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -195,18 +195,19 @@ def _counts(node: ast.expr, parameter: str) -> bool:
     return isinstance(column, ast.Subscript) and isinstance(column.value, ast.Name) and column.value.id == parameter
 
 
-def _is_safe(batched: _Batched, collected: str) -> bool:
+def _is_safe(module: Module, batched: _Batched, collected: str) -> bool:
     """Whether the batch is only read one item at a time and nothing outlives a turn of the loop."""
     items = list(_items(batched))
+    own = {batched.index, batched.parameter}
+    home = module.scope(batched.start)
     read = {name for item in items for name in ast.walk(item) if isinstance(name, ast.Name)}
     for statement in batched.loop.body:
         for node in ast.walk(statement):
             if isinstance(node, (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Await)):
                 return False
-            if isinstance(node, ast.Name) and node.id in (batched.index, batched.parameter) and node not in read:
-                return False
-            if isinstance(node, ast.Name) and node.id == collected and node is not _collector(batched):
-                return False
+            if isinstance(node, ast.Name) and module.scope(node).home(node.id) is home:
+                if (node.id in own and node not in read) or (node.id == collected and node is not _collector(batched)):
+                    return False
             if isinstance(node, ast.AugAssign):
                 return False
     return bool(items)

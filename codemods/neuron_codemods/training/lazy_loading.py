@@ -11,10 +11,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.edits import AnyEdit, Change, Edit, EraseImport, Unwrap
+from neuron_codemods.edits import AnyEdit, Change, Edit, EraseAttribute, EraseImport, Unwrap
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.renaming import imported
+from neuron_codemods.renaming import attributes, imported
 from neuron_codemods.training.parallel import LAZY_LOAD, lazy_loads
 from neuron_codemods.values import UNKNOWN, constant, keyword
 
@@ -53,6 +53,13 @@ def check(module: Module) -> Iterator[Change]:
             yield Change(Outcome.REWRITTEN, binding.node, message, (EraseImport(binding),))
         else:
             yield Change(Outcome.MANUAL, binding.node, symbol.message)
+    for binding, node, symbol in attributes(module):
+        if symbol.name == LAZY_LOAD:
+            if module.parent(node) in unwrapped:
+                message = f"This use of {LAZY_LOAD} is gone: its block is unwrapped."
+                yield Change(Outcome.REWRITTEN, node, message, (EraseAttribute(binding, node),))
+            else:
+                yield Change(Outcome.MANUAL, node, symbol.message)
 
 
 def _may_be_parallel(module: Module, node: ast.expr) -> bool:

@@ -16,7 +16,7 @@ from neuron_codemods.edits import CallEdit, Change, Edit
 from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.training.parallel import Load, loads
+from neuron_codemods.training.parallel import Load, is_plain, loads
 from neuron_codemods.values import (
     constant,
     has_splat,
@@ -68,11 +68,12 @@ def _parallel(module: Module, load: Load) -> Iterator[Change]:
     text = f"{local_name(module, CONFIG)}(**{local_name(module, SIZES)}({sizes}))"
     edits.append(CallEdit(load.call, added=(("distributed_config", text),)))
     yield Change(
-        Outcome.REVIEW if load.is_lora or device_map is not None else Outcome.REWRITTEN,
+        Outcome.REVIEW if load.is_lora or load.size.lost or device_map is not None else Outcome.REWRITTEN,
         load.call,
         _parallel_message(load, device_map is not None),
         tuple(edits),
         (CONFIG, SIZES),
+        launch=f"TP_SIZE={1 if load.is_lora else load.size.shown}",
     )
 
 
@@ -90,22 +91,24 @@ def _model_id(module: Module, call: ast.Call) -> str | None:
     """The text of the model id, where writing it twice does not compute it twice."""
     given = keyword(call, "pretrained_model_name_or_path")
     node = given.value if given is not None else call.args[0] if call.args else None
-    if isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):
-        return module.source.segment(node)
-    return None
+    return module.source.segment(node) if node is not None and is_plain(node) else None
 
 
 def _parallel_message(load: Load, had_device_map: bool) -> str:
     launch = "torchrun --nproc_per_node=<cores> script.py"
     if load.is_lora:
-        size = f"tensor parallel size {load.size.text}" if load.size.text not in (None, "1") else "tensor parallelism"
+        size = f"tensor parallel size {load.size.text}" if load.size.known not in (None, 1) else "tensor parallelism"
         message = (
             f"Adapters on row-parallel layers fail under tensor parallelism, so {size} becomes FSDP over all ranks, "
             f"which trains to the same losses. Launch with TP_SIZE=1 {launch}."
         )
     else:
-        text = load.size.text or "<size>"
-        message = f"The model is sharded where it is loaded. Launch with TP_SIZE={text} {launch}; the other ranks are FSDP."
+        message = (
+            f"The model is sharded where it is loaded. Launch with TP_SIZE={load.size.shown} {launch}; the other ranks are "
+            "FSDP."
+        )
+        if load.size.lost:
+            message += f" The size the script asked for, {load.size.lost}, is not known at the load: TP_SIZE alone decides."
     return message + (" device_map goes: it excludes a distributed_config." if had_device_map else "")
 
 

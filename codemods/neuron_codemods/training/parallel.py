@@ -42,6 +42,13 @@ class Size:
     text: str | None
     known: object = None
     """The literal value, where there is one."""
+    lost: str | None = None
+    """What the script said where that cannot be written at the load."""
+
+    @property
+    def shown(self) -> str:
+        """For a launch line."""
+        return str(self.known) if isinstance(self.known, int) else "<size>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +232,7 @@ def _of_config(module: Module, node: ast.AST, call: ast.Call) -> Size:
     return _of_arguments(module, single_arguments(module), call)
 
 
-def _of_arguments(module: Module, made: Arguments | None, call: ast.Call) -> Size:
+def _of_arguments(module: Module, made: Arguments | None, call: ast.AST) -> Size:
     if made is None or made.is_parsed:
         return Size(None)
     value = made.value("tensor_parallel_size")
@@ -234,7 +241,7 @@ def _of_arguments(module: Module, made: Arguments | None, call: ast.Call) -> Siz
     return _size_of(module, value, call)
 
 
-def _size_of(module: Module, node: ast.expr, call: ast.Call, depth: int = 0) -> Size:
+def _size_of(module: Module, node: ast.expr, call: ast.AST, depth: int = 0) -> Size:
     """What to write for a size at the place of a load."""
     known = constant(module, node)
     if isinstance(known, int) and not isinstance(known, bool):
@@ -250,8 +257,25 @@ def _size_of(module: Module, node: ast.expr, call: ast.Call, depth: int = 0) -> 
         binding = module.binding(node)
         if binding is not None and binding.value is not None and depth < 4:
             inner = _size_of(module, binding.value, call, depth + 1)
-            if inner.text is None or inner.known is not None:
+            if inner.known is not None or (inner.text is None and inner.lost is None):
                 return inner
-    if isinstance(node, (ast.Name, ast.Attribute)) and visible(module, node, call):
+    if is_plain(node) and visible(module, node, call):
         return Size(module.source.segment(node))
-    return Size(None)
+    return Size(None, lost=module.source.segment(node))
+
+
+def is_plain(node: ast.AST | None) -> bool:
+    """Whether an expression can be written twice: it computes nothing (``config["tp"]``, ``args.size``, ``8``)."""
+    if isinstance(node, ast.Attribute):
+        return is_plain(node.value)
+    if isinstance(node, ast.Subscript):
+        return is_plain(node.value) and is_plain(node.slice)
+    return isinstance(node, (ast.Name, ast.Constant))
+
+
+def size_text(module: Module, made: Arguments | None, at: ast.AST) -> str:
+    """The arguments of ``parallel_sizes`` at a place that asks for the tensor parallel size of the script."""
+    if uses_lora(module):
+        return "tp_size=1"
+    size = _of_arguments(module, made, at) if made is not None else Size(None)
+    return "" if size.text is None else f"tp_size={size.text}"

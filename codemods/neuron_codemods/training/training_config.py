@@ -45,7 +45,7 @@ def check(module: Module) -> Iterator[Change]:
             message = f"The import of {symbol.name} is erased: its sizes moved to where the model is loaded."
             yield Change(Outcome.REWRITTEN, binding.node, message, (EraseImport(binding),))
     for _, node, symbol in attributes(module):
-        if symbol.native in (CONFIG, ACCELERATOR):
+        if symbol.native in (CONFIG, ACCELERATOR) and symbol.name != LAZY_LOAD:
             yield Change(Outcome.MANUAL, node, symbol.message)
 
 
