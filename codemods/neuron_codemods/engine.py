@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from neuron_codemods import imports, markers, statements
-from neuron_codemods import registry
+from neuron_codemods import imports, markers, registry, statements
 from neuron_codemods.edits import (
     CallEdit,
     Change,
@@ -72,7 +71,9 @@ def migrate(
             f"the migrated text would not parse ({error.message} in its line {error.line}); nothing was changed"
         ) from None
     launch = sorted({item.change.launch for item in found if item.change.launch is not None})
-    return Migration(text[: len(text) - len(body)] + changed, True, findings, tuple(filter(None, launch)) or tuple(launch))
+    return Migration(
+        text[: len(text) - len(body)] + changed, True, findings, tuple(filter(None, launch)) or tuple(launch)
+    )
 
 
 def _look(module: Module, settings: Settings) -> list[_Found]:
@@ -157,7 +158,9 @@ def _without_lost(edits: list[Edit]) -> list[Edit]:
     def is_lost(edit: Edit) -> bool:
         inside = (outer for outer in deletions if outer.start <= edit.start and edit.end <= outer.end)
         at_border = edit.start == edit.end
-        return any(outer is not edit and not (at_border and edit.start in (outer.start, outer.end)) for outer in inside)
+        return any(
+            outer is not edit and not (at_border and edit.start in (outer.start, outer.end)) for outer in inside
+        )
 
     return [edit for edit in edits if not is_lost(edit)] if deletions else edits
 
@@ -171,7 +174,7 @@ def _call_edits(module: Module, edits: Sequence[CallEdit]) -> list[Edit]:
     for edit in edits:
         by_call[edit.call].append(edit)
     result = []
-    for call, group in by_call.items():
+    for group in by_call.values():
         result.append(_call_edit(module, arguments.merge(group)))
     return result
 
@@ -230,9 +233,7 @@ def _markers(module: Module, found: Sequence[_Found], settings: Settings) -> lis
 # Findings ---------------------------------------------------------------------------------------------------------
 
 
-def _findings(
-    module: Module, found: Iterable[_Found], unused: Iterable[markers.Suppression]
-) -> tuple[Finding, ...]:
+def _findings(module: Module, found: Iterable[_Found], unused: Iterable[markers.Suppression]) -> tuple[Finding, ...]:
     source = module.source
     findings = []
     for item in found:

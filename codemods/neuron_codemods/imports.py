@@ -24,6 +24,8 @@ class Imported:
     local: str
     leading: tuple[str, ...] = ()
     trailing: str = ""
+    following: tuple[str, ...] = ()
+    """Comments on lines of their own above, behind and below the name."""
 
     @property
     def text(self) -> str:
@@ -200,8 +202,7 @@ class Plan:
             if all(existing.statement.lineno < node.lineno for node in self._names_of(binding)):
                 self._rename_uses(binding, local)
                 return
-        leading, trailing = self._comments(alias, site.statement)
-        site.fresh.append(Imported(native_module, native_name, local, leading, trailing))
+        site.fresh.append(Imported(native_module, native_name, local, *self._comments(alias, site.statement)))
         if local != binding.name:
             self._rename_uses(binding, local)
 
@@ -368,13 +369,18 @@ class Plan:
                 native_module, name = split(native)
                 entries.append(Imported(native_module, name, local_name(self.module, native)))
             lines = [line for text in self._from_lines(entries, "") for line in text.split("\n")]
-            anchor = last_import(self.module)
+            anchor = last_import(self.module, self._first_use())
             if anchor is not None:
                 if isinstance(anchor, ast.ImportFrom) and anchor.module == "__future__":
                     lines.insert(0, "")
                 self.edits.append(statements.insert_after(self.module, anchor, lines))
             else:
                 self.edits.append(insert_at_top(self.module, lines))
+
+    def _first_use(self) -> int | None:
+        """The first line at which the file itself, and not one of its functions, needs a new import."""
+        nodes = [node for group in self.required.values() for node in group]
+        return min((node.lineno for node in nodes if self.module.function(node) is None), default=None)  # type: ignore
 
     def _emit_plain(self) -> None:
         """``import os`` above the first import of the file: that is where import sorters have it."""
@@ -437,23 +443,40 @@ class Plan:
         start, end = self.source.span(first.statement)
         indentation = self.source.indentation(start)
         newline = self.source.newline(start)
-        texts = []
-        kept = [alias for alias in first.statement.names if alias not in first.gone]
-        if kept:
-            texts.append(self._kept(first.statement, kept, indentation))
-        texts += [f"import {text}" for text in sorted(merged.modules)]
-        texts += self._from_lines(merged.fresh, indentation)
+        alone = self._is_alone(first.statement)
+        texts = self._texts(merged, indentation) if alone else self._flat_texts(merged)
         if not texts:
             self.removed += [site.statement for site in group]
             return
-        alone = statements.first_line_statement(self.module, first.statement) is first.statement
-        shared = self.source.tokens_between(end, self.source.line_end(max(end - 1, start)))
-        if alone and not any(token.kind != tokenize.COMMENT for token in shared):
-            text = f"\n{indentation}".join(texts).replace("\n", newline)
-        else:
-            text = "; ".join(" ".join(text.replace("(", "").replace(")", "").split()).rstrip(",") for text in texts)
+        text = f"\n{indentation}".join(texts).replace("\n", newline) if alone else "; ".join(texts)
         self.edits.append(Edit.replace((start, end), text))
         self.removed += [site.statement for site in group[1:]]
+
+    def _is_alone(self, statement: ast.stmt) -> bool:
+        """Whether a statement has its lines for itself."""
+        start, end = self.source.span(statement)
+        behind = self.source.tokens_between(end, self.source.line_end(max(end - 1, start)))
+        first = statements.first_line_statement(self.module, statement)
+        return first is statement and all(token.kind == tokenize.COMMENT for token in behind)
+
+    def _texts(self, site: _Site, indentation: str) -> list[str]:
+        kept = [alias for alias in site.statement.names if alias not in site.gone]
+        texts = [self._kept(site.statement, kept, indentation)] if kept else []
+        texts += [f"import {text}" for text in sorted(site.modules)]
+        return texts + self._from_lines(site.fresh, indentation)
+
+    def _flat_texts(self, site: _Site) -> list[str]:
+        """The same for a line with other statements: no line breaks and no comments."""
+        kept = [ast.unparse(alias) for alias in site.statement.names if alias not in site.gone]
+        statement = site.statement
+        before = "import"
+        if isinstance(statement, ast.ImportFrom):
+            before = f"from {'.' * statement.level}{statement.module or ''} import"
+        texts = [f"{before} {', '.join(kept)}"] if kept else []
+        texts += [f"import {text}" for text in sorted(site.modules)]
+        for name, entries in sorted(_by_module(site.fresh).items()):
+            texts.append(f"from {name} import {', '.join(entry.text for entry in entries)}")
+        return texts
 
     def _emit_in_place(self, site: _Site) -> bool:
         """Change only the names of a statement over several lines, so that its layout and comments stay."""
@@ -480,23 +503,36 @@ class Plan:
         module = "." * statement.level + (statement.module or "")
         entries = []
         for alias in kept:
-            leading, trailing = self._comments(alias, statement)
-            entries.append(Imported(module, alias.name, alias.asname or alias.name, leading, trailing))
-        return _from_statement(module, entries, indentation, self.source.line_limit, sort=False)
+            comments = self._comments(alias, statement)
+            entries.append(Imported(module, alias.name, alias.asname or alias.name, *comments))
+        return self._from_statement(module, entries, indentation, sort=False)
 
     def _from_lines(self, entries: Sequence[Imported], indentation: str) -> list[str]:
-        by_module: dict[str, list[Imported]] = defaultdict(list)
-        for entry in entries:
-            by_module[entry.module].append(entry)
-        limit = self.source.line_limit
-        return [_from_statement(name, by_module[name], indentation, limit) for name in sorted(by_module)]
+        return [self._from_statement(name, group, indentation) for name, group in sorted(_by_module(entries).items())]
 
-    def _comments(self, alias: ast.alias, statement: ast.stmt) -> tuple[tuple[str, ...], str]:
-        """The comments of one name in an import list: those on lines above it, and the one behind it."""
+    def _from_statement(
+        self, module: str, entries: Sequence[Imported], indentation: str, *, sort: bool = True
+    ) -> str:
+        ordered = sorted(dict.fromkeys(entries), key=_sort_key) if sort else list(entries)
+        line = f"from {module} import {', '.join(entry.text for entry in ordered)}"
+        noted = any(entry.leading or entry.trailing or entry.following for entry in ordered)
+        if not noted and len(indentation) + len(line) <= self.source.line_limit:
+            return line
+        inside = indentation + self.source.indentation_step
+        lines = [f"from {module} import ("]
+        for entry in ordered:
+            trailing = f"  {entry.trailing}" if entry.trailing else ""
+            lines += [f"{inside}{comment}" for comment in entry.leading]
+            lines.append(f"{inside}{entry.text},{trailing}")
+            lines += [f"{inside}{comment}" for comment in entry.following]
+        return "\n".join([*lines, f"{indentation})"])
+
+    def _comments(self, alias: ast.alias, statement: ast.stmt) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+        """The comments of one name in an import list: above it, behind it, and below it if it is the last."""
         start, end = self.source.span(statement)
         comments = [token for token in self.source.tokens_between(start, end) if token.kind == tokenize.COMMENT]
         if not comments:
-            return (), ""
+            return (), "", ()
         alias_start, alias_end = self.source.span(alias)
         names = statement.names  # type: ignore[attr-defined]
         index = names.index(alias)
@@ -515,7 +551,16 @@ class Plan:
             if alias_end <= token.start < line_end
             and (following is None or self.source.span(following)[0] > token.start)
         ]
-        return tuple(leading), trailing[0] if trailing else ""
+        below = [token.text for token in comments if following is None and token.start >= line_end]
+        return tuple(leading), trailing[0] if trailing else "", tuple(below)
+
+
+def _by_module(entries: Iterable[Imported]) -> dict[str, list[Imported]]:
+    groups: dict[str, list[Imported]] = defaultdict(list)
+    for entry in entries:
+        if entry not in groups[entry.module]:
+            groups[entry.module].append(entry)
+    return groups
 
 
 def _sort_key(entry: Imported) -> tuple[int, str]:
@@ -525,26 +570,15 @@ def _sort_key(entry: Imported) -> tuple[int, str]:
     return kind, name
 
 
-def _from_statement(
-    module: str, entries: Sequence[Imported], indentation: str, limit: int, *, sort: bool = True
-) -> str:
-    ordered = sorted(dict.fromkeys(entries), key=_sort_key) if sort else list(entries)
-    line = f"from {module} import {', '.join(entry.text for entry in ordered)}"
-    noted = any(entry.leading or entry.trailing for entry in ordered)
-    if not noted and len(indentation) + len(line) <= limit:
-        return line
-    lines = [f"from {module} import ("]
-    for entry in ordered:
-        lines += [f"{indentation}    {comment}" for comment in entry.leading]
-        trailing = f"  {entry.trailing}" if entry.trailing else ""
-        lines.append(f"{indentation}    {entry.text},{trailing}")
-    return "\n".join([*lines, f"{indentation})"])
+def last_import(module: Module, before: int | None = None) -> ast.stmt | None:
+    """The last import of the section at the top of a file: before its first function, class or main guard.
 
-
-def last_import(module: Module) -> ast.stmt | None:
-    """The last import of the section at the top of a file: before its first function, class or main guard."""
+    With a line ``before``, only imports above it count.
+    """
     found: ast.stmt | None = None
     for statement in module.source.tree.body:
+        if before is not None and statement.lineno > before:
+            break
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             break
         if isinstance(statement, (ast.Import, ast.ImportFrom)) or _only_imports(statement):

@@ -47,7 +47,11 @@ def format_marker(code: str, message: str, url: str, *, manual: bool = True) -> 
     """The one comment line for a finding."""
     kind = "TODO" if manual else "NOTE"
     text = " ".join(message.split())
-    return f"# {kind}(neuron-migrate {code}): {text.rstrip('.')}: {url}" if url else f"# {kind}(neuron-migrate {code}): {text}"
+    return (
+        f"# {kind}(neuron-migrate {code}): {text.rstrip('.')}: {url}"
+        if url
+        else f"# {kind}(neuron-migrate {code}): {text}"
+    )
 
 
 def markers(source: Source) -> Iterator[Marker]:

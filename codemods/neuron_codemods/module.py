@@ -14,6 +14,8 @@ from neuron_codemods.project import Project
 from neuron_codemods.scopes import Binding, Reference, Scope
 from neuron_codemods.source import Source, parse
 
+_ABOVE = ("optimum", "optimum.exporters")
+"""Packages that Optimum Neuron shares with others."""
 _LONGEST_CHAIN = 16
 """How many assignments (``a = b``) from name to name are followed."""
 
@@ -237,12 +239,28 @@ class Module:
 
     def _is_neuron(self, binding: Binding) -> bool:
         qualified = binding.qualified or ""
-        if qualified in ("optimum", "optimum.exporters"):
-            statement = binding.statement
-            return isinstance(statement, ast.Import) and any(
-                data.is_neuron_module(alias.name) for alias in statement.names
-            )
-        return data.is_neuron_module(qualified)
+        if qualified not in _ABOVE:
+            return data.is_neuron_module(qualified)
+        assert isinstance(binding.node, ast.alias)
+        if isinstance(binding.statement, ast.Import) and data.is_neuron_module(binding.node.name):
+            return True
+        # ``import optimum`` alone reaches optimum.neuron once anything has imported that, in whatever file.
+        imported = [other.node for other in binding.scope.bindings[binding.name] if other.qualified == qualified]
+        if any(isinstance(alias, ast.alias) and data.is_neuron_module(alias.name) for alias in imported):
+            return False
+        return any(
+            data.is_neuron_module(".".join((qualified, *self._path(reference)[1:])))
+            for reference in self.references(binding)
+        )
+
+    def _path(self, reference: Reference) -> list[str]:
+        """The parts of the chain of attributes that starts at a use of a name."""
+        node = self.dotted(reference)
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.insert(0, node.attr)
+            node = node.value  # type: ignore[assignment]
+        return [reference.name, *parts]
 
     @cached_property
     def uses_neuron(self) -> bool:
@@ -356,8 +374,7 @@ class Module:
 
 def _is_elsewhere(qualified: str) -> bool:
     """Whether a dotted name lies in ``optimum`` and not in its neuron part."""
-    above = qualified in ("optimum", "optimum.exporters")
-    return qualified.startswith("optimum.") and not above and not data.is_neuron_module(qualified)
+    return qualified.startswith("optimum.") and qualified not in _ABOVE and not data.is_neuron_module(qualified)
 
 
 def is_python(text: str) -> bool:

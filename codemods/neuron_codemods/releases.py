@@ -11,7 +11,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, imported
 from neuron_codemods.values import ARGUMENT_CLASSES, SFT_CONFIG, SFT_TRAINER, TRAINER_CLASSES, is_neuron
 
-_Release = "tuple[int, int, int]"
+Release = tuple[int, ...]
 
 
 class Era(Enum):
@@ -32,7 +32,7 @@ def era(module: Module) -> Era:
 
 
 @lru_cache(maxsize=16)
-def bounds(module: Module) -> tuple[_Release, _Release]:
+def bounds(module: Module) -> tuple[Release, Release]:
     """The first and the last release that had everything a module uses."""
     ranges = [(symbol.first, symbol.last) for _, symbol in imported(module)]
     ranges += [(symbol.first, symbol.last) for _, _, symbol in attributes(module)]

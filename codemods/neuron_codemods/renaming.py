@@ -82,7 +82,7 @@ def imported(module: Module) -> Iterator[tuple[Binding, Symbol]]:
 @cache
 def known_modules() -> frozenset[str]:
     """Every module of Optimum Neuron that exposed a name, and the packages around them."""
-    modules = set()
+    modules: set[str] = set()
     for symbol in all_symbols():
         parts = symbol.module.split(".")
         modules.update(".".join(parts[:length]) for length in range(2, len(parts) + 1))

@@ -112,12 +112,16 @@ def _whole(module: Module, statement: ast.stmt, gone: Sequence[ast.stmt]) -> tup
 
 
 def _with_blank_lines(source: Source, start: int, end: int) -> tuple[int, int]:
-    """Lines that go, with one blank line after them when a blank line (or nothing) stands before them as well."""
-    above = source.text[:start]
-    previous = source.text[source.line_start(start - 1) : start] if start else ""
-    following = source.text[end : source.line_end(end)] if end < len(source.text) else ""
-    if following and not following.strip() and (not above or not previous.strip()):
-        return start, source.line_end(end)
+    """Lines that go, with one blank line after them if a blank one stands before them, or all at the top."""
+    index = source.position(start).line - 1
+    below = source.position(end).line - 1
+    last = below
+    while last < len(source.lines) and not source.lines[last].strip():
+        last += 1
+        if index:
+            break
+    if last > below and (not index or not source.lines[index - 1].strip()):
+        return start, source.line_starts[last]
     return start, end
 
 

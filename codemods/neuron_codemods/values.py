@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from neuron_codemods import data
-from neuron_codemods.edits import CallEdit
+from neuron_codemods.edits import CallEdit, Edit
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
 
@@ -32,7 +32,7 @@ def literal(node: ast.AST | None) -> object:
     if node is None:
         return UNKNOWN
     try:
-        return ast.literal_eval(node)  # type: ignore[arg-type]
+        return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return UNKNOWN
 
@@ -65,6 +65,12 @@ def rename_argument(call: ast.Call, argument: ast.expr | ast.keyword, name: str)
 def replace_value(call: ast.Call, argument: ast.expr | ast.keyword, text: str) -> CallEdit:
     """The edit that gives an argument another value."""
     return CallEdit(call, values=((in_order(call).index(argument), text),))
+
+
+def rename_attribute(module: Module, attribute: ast.Attribute, name: str) -> Edit:
+    """The edit that gives ``x.attribute`` another attribute."""
+    _, end = module.source.span(attribute)
+    return Edit.replace((end - len(attribute.attr), end), name)
 
 
 def keyword(call: ast.Call, *names: str) -> ast.keyword | None:

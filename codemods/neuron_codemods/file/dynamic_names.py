@@ -49,8 +49,8 @@ CASES = (
         "an import by name",
         'import importlib\n\nneuron = importlib.import_module("optimum.neuron")\n',
         "import importlib\n\n"
-        '# TODO(neuron-migrate NM005): "optimum.neuron" reaches Optimum Neuron by its name in a string: replace it by hand: '
-        "https://huggingface.co/docs/optimum-neuron\n"
+        '# TODO(neuron-migrate NM005): "optimum.neuron" reaches Optimum Neuron by its name in a string: replace it by '
+        "hand: https://huggingface.co/docs/optimum-neuron\n"
         'neuron = importlib.import_module("optimum.neuron")\n',
         (Outcome.MANUAL,),
     ),

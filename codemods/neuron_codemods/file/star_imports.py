@@ -37,11 +37,14 @@ def check(module: Module) -> Iterator[Change]:
             continue
         names = sorted(set(renamed.get(node, ())))
         if names and not unknown and not module.names.exported:
-            yield Change(Outcome.REVIEW, node, f"The star import gives way to the names used from it: {', '.join(names)}.")
+            yield Change(
+                Outcome.REVIEW, node, f"The star import gives way to the names used from it: {', '.join(names)}."
+            )
         else:
             left = f" ({', '.join(sorted(unknown))})" if unknown else ""
             message = (
-                f"Import by name what this file uses from {node.module}{left}: a star import cannot be followed, and the "
+                f"Import by name what this file uses from {node.module}{left}: a star import cannot be followed, and "
+                "the "
                 "package does not install beside native PyTorch."
             )
             yield Change(Outcome.MANUAL, node, message)
@@ -54,7 +57,8 @@ CASES = (
         "nothing can be told",
         "from optimum.exporters.neuron.model_configs import *\n\nprint(BertNeuronConfig)\n",
         "# TODO(neuron-migrate NM004): Import by name what this file uses from optimum.exporters.neuron.model_configs "
-        "(BertNeuronConfig): a star import cannot be followed, and the package does not install beside native PyTorch: "
+        "(BertNeuronConfig): a star import cannot be followed, and the package does not install beside native "
+        "PyTorch: "
         "https://huggingface.co/docs/optimum-neuron\n"
         "from optimum.exporters.neuron.model_configs import *\n\nprint(BertNeuronConfig)\n",
         (Outcome.MANUAL,),

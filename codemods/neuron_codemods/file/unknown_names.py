@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from neuron_codemods.edits import Change, EraseImport
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, known_modules, module_bindings
+from neuron_codemods.scopes import Binding, Reference
 
 RULE = Rule(
     code="NM003",
     name="unknown-name",
     summary="A name of optimum.neuron that is in none of its releases, or a use that cannot be followed.",
     url="https://huggingface.co/docs/optimum-neuron",
-    outcomes=(Outcome.MANUAL, Outcome.REWRITTEN),
+    outcomes=(Outcome.MANUAL, Outcome.REVIEW, Outcome.REWRITTEN),
 )
 
 
@@ -33,39 +35,46 @@ def check(module: Module) -> Iterator[Change]:
             inner = inner.value
         through_modules[inner] = node
     for binding in module_bindings(module):
-        uses = list(module.references(binding))
-        alias = binding.node
+        alias, qualified = binding.node, binding.qualified or ""
         assert isinstance(alias, ast.alias)
-        if not uses and _is_module(binding.qualified or "") and len(binding.scope.bindings[binding.name]) == 1:
-            message = f"The import of {alias.name} is erased: nothing uses it."
-            if "__init__" not in module.path and binding.name not in module.names.exported:
-                yield Change(Outcome.REWRITTEN, alias, message, (EraseImport(binding),))
-                continue
-        if not _is_module(binding.qualified or ""):
-            yield Change(Outcome.MANUAL, alias, _unknown(binding.qualified or alias.name))
+        if not _is_module(qualified):
+            yield Change(Outcome.MANUAL, alias, _unknown(qualified))
             continue
+        uses = [use for use in module.references(binding) if _concerns(module, use, binding)]
         for use in uses:
-            if use.node not in through_modules and _reaches_neuron(module, use.node, binding.qualified or ""):
+            if use.node not in through_modules:
                 chain = module.dotted(use)
-                yield Change(Outcome.MANUAL, chain, _unknown(module.resolve(chain) or use.name))
+                yield Change(Outcome.MANUAL, chain, _unknown(module.resolve(chain) or qualified))
+        if not uses:
+            yield _unused(module, binding, alias)
 
 
 def _is_module(qualified: str) -> bool:
-    return qualified == "optimum" or qualified in known_modules()
+    return qualified in ("optimum", "optimum.exporters") or qualified in known_modules()
 
 
-def _reaches_neuron(module: Module, node: ast.Name, qualified: str) -> bool:
-    """Whether a use of ``optimum`` is about its neuron part, and not about another package of that name."""
-    if qualified not in ("optimum", "optimum.exporters"):
-        return True
-    chain: ast.AST = node
-    parts = [qualified]
-    above = module.parent(chain)
-    while isinstance(above, ast.Attribute):
-        parts.append(above.attr)
-        above = module.parent(above)
-    dotted = ".".join(parts)
-    return f"{dotted}.".startswith(("optimum.neuron.", "optimum.exporters.neuron.")) or dotted == qualified
+def _concerns(module: Module, use: Reference, binding: Binding) -> bool:
+    """Whether a use of a module's name is about Optimum Neuron: the name may hold another thing by then."""
+    if module.is_served(use, binding):
+        return False
+    found = module.binding(use.node)
+    return found is None or found.is_import
+
+
+def _unused(module: Module, binding: Binding, alias: ast.alias) -> Change:
+    name = alias.name
+    if isinstance(binding.statement, ast.ImportFrom):
+        name = f"{binding.statement.module}.{name}"
+    others = [other for other in binding.scope.bindings[binding.name] if not other.is_import]
+    is_offered = PurePath(module.path).name == "__init__.py" or binding.name in module.names.exported
+    if others or is_offered or binding.scope.is_class or binding.name in module.names.moved:
+        message = f"Delete the import of {name}: the package does not install beside native PyTorch."
+        return Change(Outcome.MANUAL, alias, message)
+    message = f"The import of {name} is erased: nothing uses it."
+    if not isinstance(module.parent(binding.statement), ast.Try):
+        return Change(Outcome.REWRITTEN, alias, message, (EraseImport(binding),))
+    message += " The try around it does not tell any more whether Optimum Neuron is installed."
+    return Change(Outcome.REVIEW, alias, message, (EraseImport(binding),))
 
 
 def _unknown(name: str) -> str:
@@ -80,9 +89,9 @@ CASES = (
         "a private name",
         "from optimum.neuron.trainers import _TrainerForNeuron\n\nt = _TrainerForNeuron()\n",
         outcomes=(Outcome.MANUAL,),
-        after="# TODO(neuron-migrate NM003): optimum.neuron.trainers._TrainerForNeuron is no public name of any Optimum "
-        "Neuron release, or is used in a way that cannot be followed: replace it by hand, since the package does not "
-        "install beside native PyTorch: https://huggingface.co/docs/optimum-neuron\n"
+        after="# TODO(neuron-migrate NM003): optimum.neuron.trainers._TrainerForNeuron is no public name of any "
+        "Optimum Neuron release, or is used in a way that cannot be followed: replace it by hand, since the package does "
+        "not install beside native PyTorch: https://huggingface.co/docs/optimum-neuron\n"
         "from optimum.neuron.trainers import _TrainerForNeuron\n\nt = _TrainerForNeuron()\n",
     ),
     Case("another package of optimum", "import optimum.onnxruntime\n\nprint(optimum.onnxruntime)\n"),

@@ -1,7 +1,8 @@
 """Marks the models, pipelines and generation helpers that ran from a compiled folder.
 
-An Optimum Neuron model was compiled for one batch size and sequence length and saved as a folder. Natively the original
-model is loaded on the device and compiles on its first call, so the model id, the shapes and the casts need a person.
+An Optimum Neuron model was compiled for one batch size and sequence length and saved as a folder. Natively the
+original model is loaded on the device and compiles on its first call, so the model id, the shapes and the casts need
+a person.
 
 https://huggingface.co/docs/transformers/model_doc/auto
 """
@@ -42,8 +43,8 @@ CASES = (
 
 model = NeuronModelForSequenceClassification.from_pretrained("folder")
 """,
-        """# TODO(neuron-migrate NM201): NeuronModelForSequenceClassification: Load the original model, not the exported \
-folder, with transformers.AutoModelForSequenceClassification on device_map=neuron_device(), delete the export \
+        """# TODO(neuron-migrate NM201): NeuronModelForSequenceClassification: Load the original model, not the \
+exported folder, with transformers.AutoModelForSequenceClassification on device_map=neuron_device(), delete the export \
 arguments, and pad the tokenizer's output to the old sequence_length: \
 https://huggingface.co/docs/transformers/model_doc/auto
 from optimum.neuron import NeuronModelForSequenceClassification

@@ -25,6 +25,7 @@ from neuron_codemods.values import (
     literal,
     parse_results,
     parsed_classes,
+    rename_attribute,
     visible,
 )
 
@@ -39,16 +40,15 @@ RULE = Rule(
 SIZES = "neuron_shim.parallel_sizes"
 _RENAMED = {"evaluation_strategy": "eval_strategy", "warmup_ratio": "warmup_steps", "max_seq_length": "max_length"}
 _GONE = {
-    "trn_config": "There is no trn_config: the sizes are those of parallel_sizes(), and the model gets a distributed_config.",
+    "trn_config": "There is no trn_config: the sizes are those of parallel_sizes(), and the model gets a "
+    "distributed_config.",
     "mp_plugin": "There is no mp_plugin: the model gets a distributed_config where it is loaded.",
     "tp_plugin": "There is no tp_plugin: the model gets a distributed_config where it is loaded.",
     "zero_1": "There is no zero_1: FSDP shards the optimizer state of a model with a distributed_config.",
     "logging_dir": "There is no logging_dir: read the environment variable TENSORBOARD_LOGGING_DIR.",
     "dp_size": "There is no dp_size: it is WORLD_SIZE divided by the tensor parallel size.",
 }
-_NAMES = frozenset(
-    {*_RENAMED, *_GONE, "tensor_parallel_size", "pipeline_parallel_size", "overwrite_output_dir"}
-)
+_NAMES = frozenset({*_RENAMED, *_GONE, "tensor_parallel_size", "pipeline_parallel_size", "overwrite_output_dir"})
 _ONLY_NEURON = frozenset({"trn_config", "mp_plugin", "tp_plugin"})
 
 
@@ -120,7 +120,9 @@ def moved_configs(module: Module) -> list[ast.Assign]:
 def _is_training_config(module: Module, value: ast.expr) -> bool:
     symbol = module.symbol(module.resolve(value.func)) if isinstance(value, ast.Call) else None
     return symbol is not None and symbol.name in (
-        "TrainingNeuronConfig", "ModelParallelismPlugin", "TensorParallelismPlugin"
+        "TrainingNeuronConfig",
+        "ModelParallelismPlugin",
+        "TensorParallelismPlugin",
     )
 
 
@@ -133,8 +135,7 @@ def _unused_configs(module: Module) -> Iterator[Change]:
 def _attribute(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Iterator[Change]:
     name = attribute.attr
     if name in _RENAMED and not (name == "max_seq_length" and made is None):
-        start, end = module.source.span(attribute)
-        edit = Edit.replace((end - len(name), end), _RENAMED[name])
+        edit = rename_attribute(module, attribute, _RENAMED[name])
         yield Change(Outcome.REWRITTEN, attribute, f"{name} is called {_RENAMED[name]}.", (edit,))
     elif name == "tensor_parallel_size":
         yield from _tensor_parallel(module, attribute, made)
@@ -144,7 +145,9 @@ def _attribute(module: Module, attribute: ast.Attribute, made: Arguments | None)
             edit = Edit.replace(module.source.span(attribute), "1")
             yield Change(Outcome.REWRITTEN, attribute, "There are no pipeline stages natively.", (edit,))
         else:
-            yield Change(Outcome.MANUAL, attribute, "There are no pipeline stages natively: replace pipeline_parallel_size.")
+            yield Change(
+                Outcome.MANUAL, attribute, "There are no pipeline stages natively: replace pipeline_parallel_size."
+            )
     elif name == "overwrite_output_dir":
         yield _overwrite(module, attribute, made)
     elif name in _GONE:
@@ -179,7 +182,9 @@ def _overwrite(module: Module, attribute: ast.Attribute, made: Arguments | None)
         if (value is None or literal(value) is not UNKNOWN) and module.is_placed(attribute):
             text = "False" if value is None else module.source.segment(value)
             edit = Edit.replace(module.source.span(attribute), text)
-            return Change(Outcome.REWRITTEN, attribute, f"{name} is no argument natively; its value is known.", (edit,))
+            return Change(
+                Outcome.REWRITTEN, attribute, f"{name} is no argument natively; its value is known.", (edit,)
+            )
     if made is not None and made.is_parsed and module.is_placed(attribute):
         edits = _to_own_field(module, attribute, made)
         if edits is not None:
@@ -214,7 +219,9 @@ def _to_own_field(module: Module, attribute: ast.Attribute, made: Arguments) -> 
         text = "Overwrite the output directory."
         line = f'overwrite_output_dir: bool = {helper.name}(default=False, metadata={{"help": "{text}"}})'
     edits: list[AnyEdit] = [Edit.replace(module.source.span(attribute), f"{variable}.overwrite_output_dir")]
-    if all(item.target.id != "overwrite_output_dir" for item in fields(definition) if isinstance(item.target, ast.Name)):
+    if all(
+        item.target.id != "overwrite_output_dir" for item in fields(definition) if isinstance(item.target, ast.Name)
+    ):
         edits.append(InsertLines(fields(definition)[-1], (line,), after=True))
     return tuple(edits)
 
@@ -240,7 +247,10 @@ parser = NeuronHfArgumentParser(NeuronTrainingArguments)
 model = NeuronModelForCausalLM.from_pretrained("my/model", trn_config)
 print(f"tensor parallel: {parallel_sizes()['tp_size']}")
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+        ),
     ),
     Case(
         "a flag becomes a field of the script",
@@ -277,7 +287,10 @@ def main():
     if not model_args.overwrite_output_dir:
         print(training_args.eval_strategy)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+        ),
     ),
     Case(
         "a configuration that is used otherwise",
@@ -289,8 +302,9 @@ print(args.trn_config)
         """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
 
 args = NeuronTrainingArguments("out")
-# TODO(neuron-migrate NM150): There is no trn_config: the sizes are those of parallel_sizes(), and the model \
-gets a distributed_config: https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
+# TODO(neuron-migrate NM150): There is no trn_config: the sizes are those of parallel_sizes(), \
+and the model gets a distributed_config: \
+https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
 print(args.trn_config)
 """,
         (Outcome.MANUAL,),

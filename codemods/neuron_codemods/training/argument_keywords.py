@@ -198,7 +198,9 @@ def _zero(given: Given) -> Change:
     if given.known is False:
         return given.change(Outcome.REWRITTEN, "zero_1=False goes: there is no such switch.", given.remove())
     if any(load.is_sharded for load in loads(given.module)):
-        message = "zero_1 goes: FSDP shards the optimizer state, and parameters and gradients too, with the same result."
+        message = (
+            "zero_1 goes: FSDP shards the optimizer state, and parameters and gradients too, with the same result."
+        )
     else:
         message = "zero_1 goes: the optimizer state is replicated on every rank (same result, more memory)."
     return given.change(Outcome.REVIEW, message, given.remove())
@@ -291,7 +293,9 @@ def _masters(given: Given) -> Change:
 def _deepspeed(given: Given) -> Change:
     if given.known is None:
         return given.change(Outcome.REWRITTEN, "deepspeed=None goes.", given.remove())
-    return given.change(Outcome.MANUAL, "DeepSpeed is refused on Neuron by accelerate: use DistributedConfig(fsdp_size=...).")
+    return given.change(
+        Outcome.MANUAL, "DeepSpeed is refused on Neuron by accelerate: use DistributedConfig(fsdp_size=...)."
+    )
 
 
 _METRICS = _dropped(
@@ -375,7 +379,14 @@ args = NeuronTrainingArguments(
     activation_checkpointing=True,
 )
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REVIEW, Outcome.REWRITTEN, Outcome.REWRITTEN,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+            Outcome.REVIEW,
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+        ),
     ),
     Case(
         "the last argument of one line",
@@ -407,7 +418,8 @@ args = NeuronTrainingArguments("out")
         "switches that became values",
         """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
 
-args = NeuronTrainingArguments("out", group_by_length=True, adafactor=False, include_inputs_for_metrics=True)
+args = NeuronTrainingArguments("out", group_by_length=True, adafactor=False, \
+include_inputs_for_metrics=True)
 """,
         """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
 
@@ -417,7 +429,11 @@ args = NeuronTrainingArguments(
     include_for_metrics=["inputs"],
 )
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+        ),
     ),
     Case(
         "pipeline parallelism is for a person",
@@ -427,9 +443,10 @@ args = NeuronTrainingArguments("out", pipeline_parallel_size=4)
 """,
         """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
 
-# TODO(neuron-migrate NM110): Pipeline parallel training has no native form in transformers (a pipelined model \
-returns no loss): plan the same number of cores as tensor parallel times FSDP, then delete \
-pipeline_parallel_size: https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
+# TODO(neuron-migrate NM110): Pipeline parallel training has no native form in transformers (a \
+pipelined model returns no loss): plan the same number of cores as tensor parallel times FSDP, \
+then delete pipeline_parallel_size: \
+https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
 args = NeuronTrainingArguments("out", pipeline_parallel_size=4)
 """,
         (Outcome.MANUAL,),
@@ -446,8 +463,9 @@ def build(options):
 
 
 def build(options):
-    # TODO(neuron-migrate NM110): This mapping cannot be read here: take out of it what native arguments refuse \
-(tensor_parallel_size, zero_1, overwrite_output_dir, evaluation_strategy, warmup_ratio ...): \
+    # TODO(neuron-migrate NM110): This mapping cannot be read here: take out of it what native \
+arguments refuse (tensor_parallel_size, zero_1, overwrite_output_dir, evaluation_strategy, \
+warmup_ratio ...): \
 https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
     return NeuronTrainingArguments("out", **options)
 """,

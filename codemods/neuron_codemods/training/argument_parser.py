@@ -1,7 +1,7 @@
 """Sets the old defaults on a parser that makes training arguments from the command line.
 
-`HfArgumentParser` fills in the defaults of `TrainingArguments`, some of which changed. `parser.set_defaults` brings the
-old ones back; a flag on the command line still wins. `NeuronHfArgumentParser` also forced `pad_to_max_length`.
+`HfArgumentParser` fills in the defaults of `TrainingArguments`, some of which changed. `parser.set_defaults` brings
+the old ones back; a flag on the command line still wins. `NeuronHfArgumentParser` also forced `pad_to_max_length`.
 
 https://huggingface.co/docs/transformers/internal/trainer_utils#transformers.HfArgumentParser
 """
@@ -89,7 +89,8 @@ def _files(module: Module, made: Arguments) -> Iterator[Change]:
             if binding is not None and binding.value is made.call:
                 pairs = ", ".join(f"{name}={text}" for name, text in changed(module, made).items())
                 message = (
-                    f"A file read by {function.attr} must hold the old defaults itself ({pairs}), and none of the Neuron "
+                    f"A file read by {function.attr} must hold the old defaults itself ({pairs}), and none of the "
+                    "Neuron "
                     "arguments (tensor_parallel_size, zero_1, overwrite_output_dir ...)."
                 )
                 yield Change(Outcome.REVIEW, call, message)
@@ -97,7 +98,8 @@ def _files(module: Module, made: Arguments) -> Iterator[Change]:
 
 def _flags(made: Arguments) -> Iterator[Change]:
     message = (
-        "The command line loses its Neuron flags (--tensor_parallel_size, --zero_1, --async_save ...), which are errors "
+        "The command line loses its Neuron flags (--tensor_parallel_size, --zero_1, --async_save ...), which are "
+        "errors "
         "natively; launch with TP_SIZE=<tensor parallel size> torchrun --nproc_per_node=<cores> script.py."
     )
     yield Change(Outcome.REVIEW, made.call, message)
@@ -121,7 +123,11 @@ parser.set_defaults(
 )
 (training_args,) = parser.parse_args_into_dataclasses()
 """,
-        (Outcome.REWRITTEN, Outcome.REVIEW, Outcome.REVIEW,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REVIEW,
+            Outcome.REVIEW,
+        ),
     ),
     Case(
         "padding that the Neuron parser forced",
@@ -159,7 +165,11 @@ def main():
     )
     data_args, training_args = parser.parse_args_into_dataclasses()
 """,
-        (Outcome.REWRITTEN, Outcome.REVIEW, Outcome.REVIEW,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REVIEW,
+            Outcome.REVIEW,
+        ),
     ),
     Case(
         "a parser that is in no variable",
@@ -170,11 +180,16 @@ def main():
         """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
 
 # TODO(neuron-migrate NM113): Keep the parser in a variable and call \
-set_defaults(average_tokens_across_devices=False, optim="adamw_torch", report_to="all") on it: these defaults \
-have changed: https://huggingface.co/docs/transformers/internal/trainer_utils#transformers.HfArgumentParser
+set_defaults(average_tokens_across_devices=False, optim="adamw_torch", report_to="all") on it: \
+these defaults have changed: \
+https://huggingface.co/docs/transformers/internal/trainer_utils#transformers.HfArgumentParser
 (training_args,) = NeuronHfArgumentParser(NeuronTrainingArguments).parse_args_into_dataclasses()
 """,
-        (Outcome.MANUAL, Outcome.REVIEW, Outcome.REVIEW,),
+        (
+            Outcome.MANUAL,
+            Outcome.REVIEW,
+            Outcome.REVIEW,
+        ),
     ),
     Case(
         "a parser without training arguments",

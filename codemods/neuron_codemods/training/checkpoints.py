@@ -58,7 +58,8 @@ def _best_model(module: Module, made: Arguments) -> Iterator[Change]:
     if best is None or literal(best) in (False, None) or all(load.is_lora for load in loads(module)):
         return
     message = (
-        "load_best_model_at_end fails for a full model that is sharded at load (transformers 5.24 copies whole tensors "
+        "load_best_model_at_end fails for a full model that is sharded at load (transformers 5.24 copies whole "
+        "tensors "
         "into sharded ones): delete it, and load the best checkpoint's folder after training."
     )
     yield Change(Outcome.MANUAL, best, message)
@@ -70,7 +71,8 @@ def _resumes(module: Module) -> Iterator[Change]:
             resume = keyword(call, "resume_from_checkpoint")
             if resume is not None and literal(resume.value) not in (None, False):
                 message = (
-                    "Resuming fails for a model sharded at load: load the model from the checkpoint folder and train on, "
+                    "Resuming fails for a model sharded at load: load the model from the checkpoint folder and train "
+                    "on, "
                     "with a fresh optimizer."
                 )
                 yield Change(Outcome.REVIEW, resume, message)
@@ -98,16 +100,19 @@ model = AutoModelForCausalLM.from_pretrained("my/model")
         """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
 from transformers import AutoModelForCausalLM
 
-args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_strategy="no", load_best_model_at_end=True)
+args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_strategy="no", \
+load_best_model_at_end=True)
 model = AutoModelForCausalLM.from_pretrained("my/model")
 """,
         """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
 from transformers import AutoModelForCausalLM
 
-# TODO(neuron-migrate NM133): load_best_model_at_end fails for a full model that is sharded at load \
-(transformers 5.24 copies whole tensors into sharded ones): delete it, and load the best checkpoint's folder \
-after training: https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
-args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_strategy="no", load_best_model_at_end=True)
+# TODO(neuron-migrate NM133): load_best_model_at_end fails for a full model that is sharded at \
+load (transformers 5.24 copies whole tensors into sharded ones): delete it, and load the best \
+checkpoint's folder after training: \
+https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
+args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_strategy="no", \
+load_best_model_at_end=True)
 model = AutoModelForCausalLM.from_pretrained("my/model")
 """,
         (Outcome.MANUAL,),

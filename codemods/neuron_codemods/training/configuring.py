@@ -1,8 +1,8 @@
 """Prepares the Neuron device before a model is loaded.
 
 TorchNeuron needs weights loaded in one thread and no automatic dynamic shapes; a run over several processes on a
-machine without an accelerator must be told to use its CPUs. `configure()` of the shim does the three, and nothing where
-none is needed.
+machine without an accelerator must be told to use its CPUs. `configure()` of the shim does the three, and nothing
+where none is needed.
 
 https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/index.html
 """
@@ -38,7 +38,9 @@ def check(module: Module) -> Iterator[Change]:
         return
     lines = ("", f"{local_name(module, CONFIGURE)}()")
     message = "configure() prepares the device before a model is loaded."
-    yield Change(Outcome.REWRITTEN, anchor, message, (InsertLines(anchor, lines, after=True),), (CONFIGURE,), launch="")
+    yield Change(
+        Outcome.REWRITTEN, anchor, message, (InsertLines(anchor, lines, after=True),), (CONFIGURE,), launch=""
+    )
 
 
 def _makes_trainer(module: Module) -> bool:

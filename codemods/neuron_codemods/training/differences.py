@@ -39,25 +39,42 @@ RULE = Rule(
 )
 
 _AVERAGING = (
-    "The loss is the mean over all tokens of the global batch, where it was the mean over ranks of each rank's mean: it "
+    "The loss is the mean over all tokens of the global batch, where it was the mean over ranks of each rank's mean: "
+    "it "
     "differs when ranks hold different numbers of tokens. (average_tokens_across_devices=False would bring that back, "
     "but transformers 5.24 then multiplies the loss of a tensor parallel model.)"
 )
 _ORDER = (
-    "The data order differs: it was shuffled with seed 0 over several processes, whatever args.seed said; natively it is "
+    "The data order differs: it was shuffled with seed 0 over several processes, whatever args.seed said; natively "
+    "it is "
     "shuffled with args.seed or data_seed."
 )
 _SEED = "Releases 0.4.0 to 0.4.5 seeded nothing; natively the trainer calls set_seed(args.seed)."
+_BF16 = (
+    "bf16=True autocasts over weights that keep the precision they were loaded in, where it used to cast the whole "
+    "model "
+    "to bf16: more exact, and more memory."
+)
+_LENGTH = (
+    "Samples are cut at 1024 tokens unless max_length is given; up to 0.4.1 the limit was the smaller of 1024 and "
+    "tokenizer.model_max_length. (max_seq_length is called max_length.)"
+)
+_SPECIAL = (
+    "Special tokens are added as the tokenizer does by default; up to 0.4.1 a chat data set was tokenised without "
+    "them."
+)
 _DECAY = (
     "weight_decay may leave out other parameters: natively also those whose names hold .norm or _norm. Override "
     "Trainer.get_decay_parameter_names to choose."
 )
 _PADDING = (
-    "Samples are padded to the longest of their batch (to a multiple of 128 on a Neuron device), where they were padded to "
+    "Samples are padded to the longest of their batch (to a multiple of 128 on a Neuron device), where they were "
+    "padded to "
     "the full length; pass pad_to_multiple_of=<max_length> for one shape only."
 )
 _OLD_TEXTS = (
-    "Texts end with the EOS token natively, also in the loss; up to 0.4.1 none was added to an unpacked text, and EOS was "
+    "Texts end with the EOS token natively, also in the loss; up to 0.4.1 none was added to an unpacked text, and "
+    "EOS was "
     "masked where it was the padding token. Tokenise beforehand (an input_ids and a labels column) to keep that."
 )
 _NEW_TEXTS = (
@@ -78,6 +95,8 @@ def check(module: Module) -> Iterator[Change]:
             continue
         if may_be_tensor_parallel(module):
             yield Change(Outcome.REVIEW, call, _AVERAGING)
+        if _may_use_bf16(module):
+            yield Change(Outcome.REVIEW, call, _BF16)
         yield Change(Outcome.REVIEW, call, _ORDER)
         if era(module) is not Era.OLD:
             yield Change(Outcome.REVIEW, call, _SEED)
@@ -86,6 +105,14 @@ def check(module: Module) -> Iterator[Change]:
     for made in all_arguments(module):
         if not made.is_parsed:
             yield from _arguments(module, made)
+
+
+def _may_use_bf16(module: Module) -> bool:
+    made = all_arguments(module)
+    given = [item.value("bf16") for item in made]
+    return any(item.is_parsed for item in made) or any(
+        value is not None and constant(module, value) is not False for value in given
+    )
 
 
 def _texts(module: Module, call: ast.Call) -> Iterator[Change]:
@@ -100,6 +127,9 @@ def _texts(module: Module, call: ast.Call) -> Iterator[Change]:
             yield Change(Outcome.REVIEW, call, _OLD_TEXTS)
         if keyword(call, "formatting_func") is None:
             yield Change(Outcome.REVIEW, call, _PROMPTS)
+            yield Change(Outcome.REVIEW, call, _SPECIAL)
+        if configs and not any(keyword(made.call, "max_seq_length", "max_length") for made in configs):
+            yield Change(Outcome.REVIEW, call, _LENGTH)
     if last >= (0, 4, 2) and not packed:
         yield Change(Outcome.REVIEW, call, _NEW_TEXTS)
 
@@ -130,6 +160,7 @@ CASES = (
     Case("no weight decay", f'{_HEAD}NeuronTrainingArguments("out", weight_decay=0.0)\n', outcomes=()),
     Case(
         "the native trainer",
-        'from transformers import Trainer, TrainingArguments\n\nTrainer(args=TrainingArguments("out", weight_decay=0.1))\n',
+        "from transformers import Trainer, TrainingArguments\n\n"
+        'Trainer(args=TrainingArguments("out", weight_decay=0.1))\n',
     ),
 )

@@ -1,8 +1,8 @@
 """Makes a formatting function take one example and return one string.
 
 Up to 0.4.1 an unpacked run called `formatting_func` with a batch and expected a list of strings; natively it gets one
-example. A function that loops over the batch and appends is unrolled to its loop body; any other that returns a list is
-for a person.
+example. A function that loops over the batch and appends is unrolled to its loop body; any other that returns a list
+is for a person.
 
 https://huggingface.co/docs/trl/sft_trainer#trl.SFTTrainer
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Union
 
 from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement, Unwrap
 from neuron_codemods.model import Case, Outcome, Rule
@@ -33,7 +32,7 @@ _MANUAL = (
     "example and return the string."
 )
 
-Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,9 @@ def _other_uses(module: Module, function: ast.AST, own: ast.expr) -> bool:
     if binding is None:
         return True
     uses = [reference.node for reference in module.references(binding)]
-    return any(not isinstance(above := module.parent(use), ast.keyword) or above.arg != "formatting_func" for use in uses)
+    return any(
+        not isinstance(above := module.parent(use), ast.keyword) or above.arg != "formatting_func" for use in uses
+    )
 
 
 def _is_batched(function: Function | ast.Lambda) -> str | None:
@@ -300,8 +301,8 @@ NeuronSFTTrainer(formatting_func=to_text)
         """from optimum.neuron import NeuronSFTTrainer
 
 
-# TODO(neuron-migrate NM121): formatting_func gets one example and returns one string natively; this function returns a \
-list: let it format a single example and return the string: https://huggingface.co/docs/trl/sft_trainer#trl.SFTTrainer
+# TODO(neuron-migrate NM121): formatting_func gets one example and returns one string natively; this function returns \
+a list: let it format a single example and return the string: https://huggingface.co/docs/trl/sft_trainer#trl.SFTTrainer
 def to_text(examples):
     return [f"{q}" for q in examples["question"]]
 

@@ -116,7 +116,12 @@ with open("a") as file, lazy_load_for_parallelism(tensor_parallel_size=1):
     print(file)
 """,
     ),
-    Case("another library's block", "from mylib import lazy_load_for_parallelism\n\nwith lazy_load_for_parallelism():\n    pass\n"),
-    Case("a block of accelerate", "from accelerate import init_empty_weights\n\nwith init_empty_weights():\n    pass\n"),
+    Case(
+        "another library's block",
+        "from mylib import lazy_load_for_parallelism\n\nwith lazy_load_for_parallelism():\n    pass\n",
+    ),
+    Case(
+        "a block of accelerate", "from accelerate import init_empty_weights\n\nwith init_empty_weights():\n    pass\n"
+    ),
     Case("a name in a comment", "# with lazy_load_for_parallelism(): the old way\nx = 1\n"),
 )

@@ -104,11 +104,14 @@ def _parallel_message(load: Load, had_device_map: bool) -> str:
         )
     else:
         message = (
-            f"The model is sharded where it is loaded. Launch with TP_SIZE={load.size.shown} {launch}; the other ranks are "
+            f"The model is sharded where it is loaded. Launch with TP_SIZE={load.size.shown} {launch}; the other "
+            "ranks are "
             "FSDP."
         )
         if load.size.lost:
-            message += f" The size the script asked for, {load.size.lost}, is not known at the load: TP_SIZE alone decides."
+            message += (
+                f" The size the script asked for, {load.size.lost}, is not known at the load: TP_SIZE alone decides."
+            )
     return message + (" device_map goes: it excludes a distributed_config." if had_device_map else "")
 
 
@@ -120,7 +123,9 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
     full = _dtype_text(module, "float32")
     if found is None:
         if has_splat(load.call):
-            message = "Unless the ** mapping holds a dtype, weights load as the checkpoint has them, no longer in float32."
+            message = (
+                "Unless the ** mapping holds a dtype, weights load as the checkpoint has them, no longer in float32."
+            )
             yield Change(Outcome.REVIEW, load.call, message)
             return
         message = "Weights load in float32 as before; the native default is the checkpoint's own dtype."
@@ -131,7 +136,12 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
         edits = (rename_argument(load.call, found, "dtype"),)
     held = _held(module, found.value)
     if not _may_be_half(module, held) or load.is_lora:
-        if edits:
+        if load.is_lora and _may_be_half(module, held):
+            message = (
+                "The frozen base keeps its dtype; PEFT keeps the adapters in float32, where they were cast with it."
+            )
+            yield Change(Outcome.REVIEW, found, message, edits)
+        elif edits:
             yield Change(Outcome.REWRITTEN, found, "torch_dtype is called dtype.", edits)
         return
     if not _is_understood(module, held):
@@ -148,17 +158,19 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
     yield Change(Outcome.REVIEW, found, message, (*edits, _value_edit(module, load, found, held, full)))
 
 
-def _value_edit(
-    module: Module, load: Load, found: ast.keyword, held: ast.expr, full: str
-) -> CallEdit | Edit:
+def _value_edit(module: Module, load: Load, found: ast.keyword, held: ast.expr, full: str) -> CallEdit | Edit:
     """Change the dtype where the script decides it: in the variable if all it does is this, else in the call."""
     if held is not found.value and isinstance(found.value, ast.Name):
         binding = module.binding(found.value)
         if binding is not None:
             uses = [reference.node for reference in module.references(binding)]
             calls = [other.call for other in loads(module)]
-            if all(isinstance(above := module.parent(use), ast.keyword) and above.arg in _DTYPES
-                   and module.parent(above) in calls for use in uses):
+            if all(
+                isinstance(above := module.parent(use), ast.keyword)
+                and above.arg in _DTYPES
+                and module.parent(above) in calls
+                for use in uses
+            ):
                 return Edit.replace(module.source.span(held), full)
     return replace_value(load.call, found, full)
 
@@ -172,9 +184,7 @@ def _held(module: Module, node: ast.expr) -> ast.expr:
 
 
 def _may_be_half(module: Module, node: ast.expr) -> bool:
-    if module.resolve(node) == "torch.float32" or literal(node) in ("float32", None):
-        return False
-    return True
+    return module.resolve(node) != "torch.float32" and literal(node) not in ("float32", None)
 
 
 def _is_understood(module: Module, node: ast.expr) -> bool:
@@ -201,7 +211,9 @@ def _attention(module: Module, load: Load) -> Iterator[Change]:
     found = keyword(load.call, "attn_implementation")
     if found is not None and constant(module, found.value) == "flash_attention_2":
         edit = replace_value(load.call, found, '"sdpa"')
-        message = "flash_attention_2 chose an NKI kernel; natively it asks for a CUDA package, and sdpa picks the kernel."
+        message = (
+            "flash_attention_2 chose an NKI kernel; natively it asks for a CUDA package, and sdpa picks the kernel."
+        )
         yield Change(Outcome.REWRITTEN, found, message, (edit,))
     flag = keyword(load.call, "use_flash_attention_2")
     if flag is not None:
@@ -254,7 +266,11 @@ model = NeuronModelForCausalLM.from_pretrained(
     distributed_config=DistributedConfig(**parallel_sizes(tp_size=8, model="my/model")),
 )
 """,
-        (Outcome.REWRITTEN, Outcome.REVIEW, Outcome.REWRITTEN,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REVIEW,
+            Outcome.REWRITTEN,
+        ),
     ),
     Case(
         "sizes from the launch line",
@@ -266,7 +282,8 @@ parser = NeuronHfArgumentParser(NeuronTrainingArguments)
 (training_args,) = parser.parse_args_into_dataclasses()
 dtype = torch.bfloat16 if training_args.bf16 else torch.float32
 model = NeuronModelForCausalLM.from_pretrained(
-    "my/model", trn_config=training_args.trn_config, torch_dtype=dtype, attn_implementation="flash_attention_2"
+    "my/model", trn_config=training_args.trn_config, torch_dtype=dtype, \
+attn_implementation="flash_attention_2"
 )
 """,
         """import torch
@@ -285,7 +302,11 @@ model = NeuronModelForCausalLM.from_pretrained(
     distributed_config=DistributedConfig(**parallel_sizes(model="my/model")),
 )
 """,
-        (Outcome.REWRITTEN, Outcome.REVIEW, Outcome.REWRITTEN,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REVIEW,
+            Outcome.REWRITTEN,
+        ),
     ),
     Case(
         "adapters are sharded by FSDP and their base stays bf16",
@@ -296,7 +317,8 @@ from optimum.neuron.models.training import NeuronModelForCausalLM
 
 args = NeuronTrainingArguments("out", bf16=True, tensor_parallel_size=8)
 lora = LoraConfig(r=8, target_modules=["q_proj", "o_proj"])
-model = NeuronModelForCausalLM.from_pretrained("my/model", args.trn_config, torch_dtype=torch.bfloat16)
+model = NeuronModelForCausalLM.from_pretrained("my/model", args.trn_config, \
+torch_dtype=torch.bfloat16)
 """,
         """import torch
 from peft import LoraConfig
@@ -313,7 +335,11 @@ model = NeuronModelForCausalLM.from_pretrained(
     distributed_config=DistributedConfig(**parallel_sizes(tp_size=1)),
 )
 """,
-        (Outcome.REVIEW, Outcome.REVIEW, Outcome.REWRITTEN,),
+        (
+            Outcome.REVIEW,
+            Outcome.REVIEW,
+            Outcome.REVIEW,
+        ),
     ),
     Case(
         "lazy loading says the size",
@@ -335,7 +361,11 @@ with lazy_load_for_parallelism(tensor_parallel_size=4):
         dtype="float32",
     )
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+        ),
     ),
     Case(
         "an encoder stays data parallel",
@@ -371,7 +401,8 @@ trainer = NeuronTrainer()
         "a model in a file that does not train",
         """from transformers import AutoModelForCausalLM
 
-model = AutoModelForCausalLM.from_pretrained("my/model", torch_dtype="auto", use_flash_attention_2=True)
+model = AutoModelForCausalLM.from_pretrained("my/model", torch_dtype="auto", \
+use_flash_attention_2=True)
 """,
     ),
     Case(

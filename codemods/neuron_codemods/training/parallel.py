@@ -106,7 +106,7 @@ def uses_lora(module: Module) -> bool:
     """Whether a module trains adapters with PEFT."""
     for call in module.calls:
         native = module.native(call.func) or ""
-        if native.startswith("peft.") and (native.endswith("Config") or native.endswith("get_peft_model")):
+        if native.startswith("peft.") and native.endswith(("Config", "get_peft_model")):
             return True
         if native in TRAINER_CLASSES:
             given = keyword(call, "peft_config")
@@ -168,8 +168,10 @@ def _loads(module: Module) -> Iterator[Load]:
 def is_model_class(native: str) -> bool:
     """Whether a dotted name is a model class of transformers: ``AutoModelFor...`` or ``LlamaForCausalLM``."""
     module, _, name = native.rpartition(".")
-    return module.partition(".")[0] == "transformers" and ("ForCausalLM" in name or "For" in name or "Model" in name) and (
-        not name.endswith(("Config", "Tokenizer", "Processor", "Extractor", "Args", "Arguments"))
+    return (
+        module.partition(".")[0] == "transformers"
+        and ("ForCausalLM" in name or "For" in name or "Model" in name)
+        and (not name.endswith(("Config", "Tokenizer", "Processor", "Extractor", "Args", "Arguments")))
     )
 
 

@@ -41,12 +41,12 @@ def _packing(module: Module, call: ast.Call) -> Iterator[Change]:
     if packing is None or literal(packing.value) in (False, None) or keyword(call, "packing_strategy") is not None:
         return
     edit = CallEdit(call, added=(("packing_strategy", '"wrapped"'),))
-    first, last = bounds(module)
+    _, last = bounds(module)
     message = 'Packing joined the samples and cut them into equal chunks; packing_strategy="wrapped" does so natively.'
     if last >= (0, 4, 2):
         message = (
-            'packing_strategy="wrapped" joins the samples and cuts them into equal chunks, as releases to 0.4.1 did; from '
-            "0.4.2 whole samples were packed, and documents attended to each other, which has no native form."
+            'packing_strategy="wrapped" joins the samples and cuts them into equal chunks, as releases to 0.4.1 did; '
+            "from 0.4.2 whole samples were packed, and documents attended to each other, which has no native form."
         )
     yield Change(Outcome.REVIEW, packing, message, (edit,))
 

@@ -70,7 +70,8 @@ def _ambiguous(made: Arguments) -> Iterator[Change]:
     ]
     if sizes:
         message = (
-            f"The default of {' and '.join(sizes)} was 1 in releases 0.4.0 to 0.4.5 and 8 before; it is 8 now. Pass what "
+            f"The default of {' and '.join(sizes)} was 1 in releases 0.4.0 to 0.4.5 and 8 before; it is 8 now. Pass "
+            "what "
             "you trained with."
         )
         yield Change(Outcome.REVIEW, made.call, message)
@@ -130,7 +131,8 @@ args = NeuronTrainingArguments(
         "an SFTConfig that is built directly",
         """from optimum.neuron import NeuronSFTConfig
 
-config = NeuronSFTConfig(output_dir="out", max_seq_length=512, learning_rate=1e-4, gradient_checkpointing=True)
+config = NeuronSFTConfig(output_dir="out", max_seq_length=512, learning_rate=1e-4, \
+gradient_checkpointing=True)
 """,
         """from optimum.neuron import NeuronSFTConfig
 
@@ -146,7 +148,11 @@ config = NeuronSFTConfig(
     report_to="all",
 )
 """,
-        (Outcome.REWRITTEN, Outcome.REVIEW, Outcome.REVIEW,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REVIEW,
+            Outcome.REVIEW,
+        ),
     ),
     Case(
         "an SFTConfig made from other arguments",
@@ -169,7 +175,10 @@ args = NeuronTrainingArguments(
     report_to="none",
 )
 """,
-        outcomes=(Outcome.REVIEW, Outcome.REVIEW,),
+        outcomes=(
+            Outcome.REVIEW,
+            Outcome.REVIEW,
+        ),
     ),
     Case(
         "arguments in a file that trains without Optimum Neuron",

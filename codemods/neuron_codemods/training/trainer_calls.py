@@ -1,7 +1,7 @@
 """Calls the trainers as transformers 5 and TRL 1 want to be called.
 
-`tokenizer=` is `processing_class=` (also where a release misspelt it), options of the data set belong into `SFTConfig`,
-and arguments given by position beyond the sixth have moved.
+`tokenizer=` is `processing_class=` (also where a release misspelt it), options of the data set belong into
+`SFTConfig`, and arguments given by position beyond the sixth have moved.
 
 https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Trainer
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit
+from neuron_codemods.edits import AnyEdit, CallEdit, Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import trains
@@ -26,6 +26,7 @@ from neuron_codemods.values import (
     literal,
     remove_argument,
     rename_argument,
+    rename_attribute,
 )
 
 RULE = Rule(
@@ -68,7 +69,12 @@ _TO_CONFIG = {
     "dataset_kwargs": "dataset_kwargs",
     "eval_packing": "eval_packing",
 }
-_GONE = {"infinite": "max_steps says when to stop", "num_of_sequences": "", "chars_per_token": "", "dataset_batch_size": ""}
+_GONE = {
+    "infinite": "max_steps says when to stop",
+    "num_of_sequences": "",
+    "chars_per_token": "",
+    "dataset_batch_size": "",
+}
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -123,7 +129,7 @@ def _positions(call: ast.Call, native: str) -> Iterator[Change]:
         message = "Arguments by position beyond the sixth have moved: pass them by keyword."
         yield Change(Outcome.MANUAL, call, message)
         return
-    edits = tuple(rename_argument(call, argument, name) for argument, name in zip(extra, names))
+    edits = tuple(rename_argument(call, argument, name) for argument, name in zip(extra, names, strict=True))
     message = "Arguments by position beyond the sixth have moved; they are passed by keyword."
     yield Change(Outcome.REWRITTEN, call, message, edits)
 
@@ -136,7 +142,9 @@ def _sft_options(module: Module, call: ast.Call) -> Iterator[Change]:
             reason = f": {_GONE[name]}" if _GONE[name] else ""
             yield Change(Outcome.REWRITTEN, given, f"{name} goes{reason}.", (remove_argument(call, given),))
         elif name == "model_init":
-            yield Change(Outcome.MANUAL, given, "SFTTrainer takes no model_init: build the model and pass it as model.")
+            yield Change(
+                Outcome.MANUAL, given, "SFTTrainer takes no model_init: build the model and pass it as model."
+            )
         elif name in _TO_CONFIG:
             yield _move(module, call, given, config)
 
@@ -161,9 +169,10 @@ def _move(module: Module, call: ast.Call, given: ast.keyword, config: Arguments 
 def _same_place(module: Module, target: ast.Call, call: ast.Call, value: ast.expr) -> bool:
     """Whether an expression of one call means the same in another."""
     names = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
-    return not names or module.scope(target) is module.scope(call) and all(
-        (binding := module.binding(name)) is not None and binding.statement.lineno < target.lineno for name in names
-    )
+    if names and module.scope(target) is not module.scope(call):
+        return False
+    bindings = [module.binding(name) for name in names]
+    return all(binding is not None and binding.statement.lineno < target.lineno for binding in bindings)
 
 
 def _config_of(module: Module, call: ast.Call) -> Arguments | None:
@@ -176,8 +185,7 @@ def _tokenizer_attribute(module: Module) -> Iterator[Change]:
     for attribute in module.names.attributes:
         if attribute.attr != "tokenizer" or not _is_trainer(module, attribute.value):
             continue
-        start, end = module.source.span(attribute)
-        edit = Edit.replace((end - len("tokenizer"), end), "processing_class")
+        edit = rename_attribute(module, attribute, "processing_class")
         yield Change(Outcome.REWRITTEN, attribute, "trainer.tokenizer is called processing_class.", (edit,))
 
 
@@ -190,7 +198,8 @@ def _is_trainer(module: Module, node: ast.expr) -> bool:
     if node.id != "self":
         return False
     return any(
-        isinstance(above, ast.ClassDef) and any(module.native(base) in TRAINERS | {SFT_TRAINER} for base in above.bases)
+        isinstance(above, ast.ClassDef)
+        and any(module.native(base) in TRAINERS | {SFT_TRAINER} for base in above.bases)
         for above in module.ancestors(node)
     )
 
@@ -208,7 +217,10 @@ print(trainer.tokenizer)
 trainer = NeuronTrainer(model=model, args=args, processing_class=tokenizer)
 print(trainer.processing_class)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+        ),
     ),
     Case(
         "as one release misspelt it",
@@ -258,7 +270,11 @@ NeuronSFTTrainer(args=config, packing=False, max_seq_length=512, dataset_batch_s
 config = NeuronSFTConfig(output_dir="out", packing=False, max_length=512)
 NeuronSFTTrainer(args=config)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN,),
+        (
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+        ),
     ),
     Case(
         "arguments by position beyond the sixth",

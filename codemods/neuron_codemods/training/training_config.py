@@ -72,9 +72,9 @@ model = NeuronModelForCausalLM.from_pretrained("my/model", config)
 def build(size):
     return TrainingNeuronConfig(tensor_parallel_size=size)
 """,
-        """# TODO(neuron-migrate NM134): Use transformers.distributed.DistributedConfig and pass it to from_pretrained: \
-tensor_parallel_size becomes tp_size and the remaining ranks must be spelled out as fsdp_size or \
-dp_replicate_size: https://huggingface.co/docs/transformers/perf_infer_gpu_multi
+        """# TODO(neuron-migrate NM134): Use transformers.distributed.DistributedConfig and pass it to \
+from_pretrained: tensor_parallel_size becomes tp_size and the remaining ranks must be spelled \
+out as fsdp_size or dp_replicate_size: https://huggingface.co/docs/transformers/perf_infer_gpu_multi
 from optimum.neuron.models.training import TrainingNeuronConfig
 
 
@@ -89,9 +89,10 @@ def build(size):
 
 accelerator = NeuronAccelerator(zero_1=True)
 """,
-        """# TODO(neuron-migrate NM134): Use accelerate.Accelerator: zero_1, trn_config, mp_plugin, tp_plugin, \
-autocast_backend and mixed_precision_config are refused, sharding is asked for with DistributedConfig at \
-from_pretrained, and calls of torch_xla must go: https://huggingface.co/docs/transformers/perf_infer_gpu_multi
+        """# TODO(neuron-migrate NM134): Use accelerate.Accelerator: zero_1, trn_config, mp_plugin, \
+tp_plugin, autocast_backend and mixed_precision_config are refused, sharding is asked for with \
+DistributedConfig at from_pretrained, and calls of torch_xla must go: \
+https://huggingface.co/docs/transformers/perf_infer_gpu_multi
 from optimum.neuron import NeuronAccelerator
 
 accelerator = NeuronAccelerator(zero_1=True)
