@@ -10,7 +10,7 @@ import click
 
 from neuron_migrate import interrupts
 from neuron_migrate.discover import discover
-from neuron_migrate.ignores import PatternError
+from neuron_migrate.gitignore import PatternError
 from neuron_migrate.output import ClosedError, Output
 from neuron_migrate.progress import MANY, Progress
 from neuron_migrate.reports import Report

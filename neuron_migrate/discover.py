@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from neuron_migrate.documents import Kind, by_name, may_be_a_script
-from neuron_migrate.ignores import Ignores, compiled, inside, repository
+from neuron_migrate.gitignore import Patterns
+from neuron_migrate.ignores import Ignores, excluding, inside, repository, slashed
 from neuron_migrate.results import FileResult, Problem
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 SKIPPED = frozenset(
     (  # noqa: SIM905 (one string keeps to four lines what would be thirty)
@@ -44,8 +42,7 @@ class Found(NamedTuple):
 
 def discover(paths: Iterable[str], exclude: Iterable[str] = ()) -> Iterator[Found | FileResult]:
     """The files below these paths; a path that cannot be used is a result with a problem."""
-    exclude = tuple(exclude)
-    walk = _Walk(compiled(exclude) if exclude else None)
+    walk = _Walk(excluding(exclude) or None)
     for path in paths:
         yield from walk.path(path)
 
@@ -66,7 +63,7 @@ class _Level(NamedTuple):
 
 
 class _Walk:
-    def __init__(self, exclude: GitIgnoreSpec | None) -> None:
+    def __init__(self, exclude: Patterns | None) -> None:
         self._exclude = exclude
         self._cwd = os.path.realpath(os.getcwd()) if exclude is not None else ""
         self._seen: set[str] = set()
@@ -153,8 +150,8 @@ class _Walk:
     def _out(self, real: str, ignores: Ignores | None, *, directory: bool) -> bool:
         if self._exclude is not None:
             within = real.startswith(self._cwd + os.sep)
-            relative = (real[len(self._cwd) + 1 :] if within else real.lstrip(os.sep)).replace(os.sep, "/")
-            if self._exclude.match_file(relative + "/" if directory else relative):
+            relative = real[len(self._cwd) + 1 :] if within else real.lstrip(os.sep)
+            if self._exclude.verdict(slashed(relative), directory=directory):
                 return True
         return ignores is not None and ignores.ignored(real, directory=directory)
 

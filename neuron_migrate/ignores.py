@@ -1,33 +1,26 @@
-"""Which files .gitignore and ``--exclude`` take out.
-
-The patterns are matched by pathspec, whose ``GitIgnoreSpec`` is tested against git itself: anchoring, ``**``, negation
-and trailing blanks have more cases than a migration tool should know. It is imported when the first pattern is met.
-"""
+"""Which files .gitignore and ``--exclude`` take out."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
-
-class PatternError(ValueError):
-    """A pattern that cannot be understood."""
+from neuron_migrate import gitignore
+from neuron_migrate.gitignore import PatternError, Patterns
 
 
-def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
-    """The patterns, ready to match."""
-    from pathspec import GitIgnoreSpec
-
-    lines = tuple(lines)
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError as error:
-        raise PatternError(str(error)) from error
+def excluding(globs: Iterable[str]) -> Patterns:
+    """The patterns of ``--exclude``. A user can mend one that never matches, so it is an error here."""
+    patterns = []
+    for glob in globs:
+        try:
+            pattern = gitignore.parse(os.fsencode(glob))
+        except PatternError as error:
+            raise PatternError(f"{glob!r} can never match: {error}") from error
+        if pattern is not None:
+            patterns.append(pattern)
+    return Patterns(patterns)
 
 
 @dataclass(frozen=True)
@@ -36,16 +29,15 @@ class Ignores:
 
     base: str
     """The directory that the patterns are relative to, with a separator at its end."""
-    spec: GitIgnoreSpec | None = None
+    patterns: Patterns | None = None
     above: Ignores | None = None
 
     def ignored(self, path: str, *, directory: bool) -> bool:
         """Whether an absolute path is ignored; the closest file that has an opinion decides."""
         level: Ignores | None = self
         while level is not None:
-            if level.spec is not None:
-                relative = path[len(level.base) :].replace(os.sep, "/")
-                verdict = level.spec.check_file(relative + "/" if directory else relative).include
+            if level.patterns is not None:
+                verdict = level.patterns.verdict(slashed(path[len(level.base) :]), directory=directory)
                 if verdict is not None:
                     return verdict
             level = level.above
@@ -53,8 +45,8 @@ class Ignores:
 
     def enter(self, directory: str) -> Ignores:
         """The patterns that hold inside a directory that has a .gitignore."""
-        spec = _read(os.path.join(directory, ".gitignore"))
-        return Ignores(_with_separator(directory), spec, self) if spec is not None else self
+        patterns = _read(os.path.join(directory, ".gitignore"))
+        return Ignores(_with_separator(directory), patterns, self) if patterns is not None else self
 
 
 def repository(directory: str) -> Ignores:
@@ -86,27 +78,17 @@ def inside(directory: str) -> Ignores | None:
     return ignores
 
 
-def _read(path: str) -> GitIgnoreSpec | None:
+def slashed(path: str) -> bytes:
+    """A path as patterns see it."""
+    return os.fsencode(path.replace(os.sep, "/"))
+
+
+def _read(path: str) -> Patterns | None:
     try:
-        with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
-            lines = [line for line in file.read().splitlines() if line.strip() and not line.startswith("#")]
+        with open(path, "rb") as file:
+            return gitignore.read(file.read()) or None
     except OSError:  # none there, or none that we may read: git goes on as well
         return None
-    if not lines:
-        return None
-    try:
-        return compiled(lines)
-    except PatternError:
-        # git passes over a pattern that it cannot read and keeps the others
-        return compiled(line for line in lines if _understood(line))
-
-
-def _understood(line: str) -> bool:
-    try:
-        compiled((line,))
-    except PatternError:
-        return False
-    return True
 
 
 def _with_separator(directory: str) -> str:

@@ -57,6 +57,8 @@ class RemoveStatement:
     """Take a statement out of its block; the block gets a ``pass`` if nothing else is left in it."""
 
     statement: ast.stmt
+    with_comments: bool = False
+    """Whether the comment lines directly above go as well: only where they can be about nothing else."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,10 @@ class InsertLines:
 
 @dataclass(frozen=True)
 class Unwrap:
-    """Put the body of a ``with`` or ``for`` statement in its place."""
+    """Put one block of a ``with``, ``for`` or ``if`` statement in its place."""
 
-    statement: ast.With | ast.For
+    statement: ast.With | ast.For | ast.If
+    branch: str = "body"
 
 
 @dataclass(frozen=True)

@@ -142,12 +142,13 @@ def _edits(module: Module, found: Sequence[_Found], settings: Settings) -> list[
         required,
     )
     removed += [edit.statement for edit in by_kind[RemoveStatement]]
+    commented = {edit.statement for edit in by_kind[RemoveStatement] if edit.with_comments}
     edits += by_kind[Edit]
     edits += _call_edits(module, by_kind[CallEdit])
-    edits += [statements.unwrap(module, edit.statement) for edit in by_kind[Unwrap]]
+    edits += [statements.unwrap(module, edit.statement, edit.branch) for edit in by_kind[Unwrap]]
     edits += _inserted(module, by_kind[InsertLines])
     edits += _markers(module, found, settings)
-    edits += statements.remove(module, removed)
+    edits += statements.remove(module, removed, commented)
     return _without_lost(edits)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import tokenize
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from neuron_codemods.edits import Edit
 from neuron_codemods.module import Module
@@ -78,8 +78,11 @@ def insert_after(module: Module, statement: ast.stmt, lines: Sequence[str]) -> E
     return Edit.insert(offset, text)
 
 
-def remove(module: Module, statements: Iterable[ast.stmt]) -> list[Edit]:
-    """Take statements out of their blocks; a block that would be empty gets a ``pass``."""
+def remove(module: Module, statements: Iterable[ast.stmt], commented: Collection[ast.stmt] = ()) -> list[Edit]:
+    """Take statements out of their blocks; a block that would be empty gets a ``pass``.
+
+    The comment lines above go with those in ``commented``.
+    """
     gone = list(dict.fromkeys(statements))
     edits = []
     for statement in gone:
@@ -88,11 +91,11 @@ def remove(module: Module, statements: Iterable[ast.stmt]) -> list[Edit]:
         if not left and statement is block[-1] and not isinstance(module.parent(statement), ast.Module):
             edits.append(Edit.replace(module.source.span(statement), "pass"))
         else:
-            edits.append(Edit.delete(_whole(module, statement, gone)))
+            edits.append(Edit.delete(_whole(module, statement, statement in commented)))
     return edits
 
 
-def _whole(module: Module, statement: ast.stmt, gone: Sequence[ast.stmt]) -> tuple[int, int]:
+def _whole(module: Module, statement: ast.stmt, with_comments: bool) -> tuple[int, int]:
     """The stretch that goes with a statement: its lines, or its part of a line and one semicolon."""
     source = module.source
     start, end = start_of(source, statement), source.span(statement)[1]
@@ -101,6 +104,8 @@ def _whole(module: Module, statement: ast.stmt, gone: Sequence[ast.stmt]) -> tup
     tokens = [token for token in source.tokens_between(end, line_end) if token.kind != tokenize.COMMENT]
     before = source.text[line_start:start]
     if not before.strip(" \t\f") and not tokens:
+        if with_comments:
+            line_start = _above_comments(source, line_start)
         return _with_blank_lines(source, line_start, line_end)
     if tokens and tokens[0].text == ";":
         following = tokens[1].start if len(tokens) > 1 else tokens[0].end
@@ -109,6 +114,14 @@ def _whole(module: Module, statement: ast.stmt, gone: Sequence[ast.stmt]) -> tup
     if before.rstrip().endswith(";"):
         return line_start + before.rstrip().rindex(";"), end
     return start, end
+
+
+def _above_comments(source: Source, start: int) -> int:
+    """The start of the comment lines directly above a line, or of the line itself."""
+    index = source.position(start).line - 1
+    while index and source.lines[index - 1].lstrip().startswith("#"):
+        index -= 1
+    return source.line_starts[index]
 
 
 def _with_blank_lines(source: Source, start: int, end: int) -> tuple[int, int]:
@@ -125,21 +138,23 @@ def _with_blank_lines(source: Source, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def unwrap(module: Module, statement: ast.With | ast.For) -> Edit:
-    """Put the body of a ``with`` or ``for`` statement in its place, one step to the left; comments stay."""
+def unwrap(module: Module, statement: ast.With | ast.For | ast.If, branch: str = "body") -> Edit:
+    """Put one block of a compound statement in its place, one step to the left; comments stay."""
     start, end = module.source.span(statement)
     indentation = module.source.indentation(start)
-    return Edit(start, end, lambda text: _unwrapped(text, indentation))
+    return Edit(start, end, lambda text: _unwrapped(text, indentation, branch))
 
 
-def _unwrapped(text: str, indentation: str) -> str:
+def _unwrapped(text: str, indentation: str, branch: str) -> str:
     source = Source(text)
-    first = source.tree.body[0].body[0]  # type: ignore[attr-defined]
-    body_start = start_of(source, first)
+    block: list[ast.stmt] = getattr(source.tree.body[0], branch)
+    body_start = start_of(source, block[0])
+    last_line = text[: source.line_end(source.span(block[-1])[1] - 1)]
+    body_end = len(last_line.rstrip("\r\n"))
     colon = [token for token in source.tokens_between(0, body_start) if token.text == ":"][-1]
-    line, newline, body = _split_line(text[colon.end :])
+    line, newline, body = _split_line(text[colon.end : body_end])
     if source.line_start(body_start) <= colon.start:
-        return text[body_start:]
+        return text[body_start:body_end]
     comment = line.strip()
     kept = f"{comment}{newline}{indentation}" if comment else ""
     return kept + _dedent(body, indentation)

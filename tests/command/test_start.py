@@ -46,14 +46,6 @@ def test_nothing_heavy_is_imported_for_a_tree_without_a_hit(project: Project, gi
     status, modules = _loaded(project, ".", *given, codemods=REAL)
     assert status == "STATUS 0"
     assert not [name for name in HEAVY if name in modules]
-    assert "pathspec" not in modules
-
-
-def test_patterns_are_only_compiled_where_there_are_any(project: Project) -> None:
-    project.write({"a.py": "", ".gitignore": "x\n"})
-    assert "pathspec" not in _loaded(project, ".")[1]
-    (project.root / ".git").mkdir()
-    assert "pathspec" in _loaded(project, ".")[1]
 
 
 def test_a_few_hits_need_neither_workers_nor_rich(project: Project) -> None:

@@ -270,7 +270,7 @@ def to_text(examples):
     return texts
 
 
-NeuronSFTTrainer(formatting_func=to_text)
+NeuronSFTTrainer(model=model, formatting_func=to_text)
 ''',
         '''from optimum.neuron import NeuronSFTTrainer
 
@@ -283,7 +283,7 @@ def to_text(examples):
     return "\\n".join([question, answer])
 
 
-NeuronSFTTrainer(formatting_func=to_text)
+NeuronSFTTrainer(model=model, formatting_func=to_text)
 ''',
         (Outcome.REWRITTEN,),
     ),
@@ -296,7 +296,7 @@ def to_text(examples):
     return [f"{q}" for q in examples["question"]]
 
 
-NeuronSFTTrainer(formatting_func=to_text)
+NeuronSFTTrainer(model=model, formatting_func=to_text)
 """,
         """from optimum.neuron import NeuronSFTTrainer
 
@@ -307,7 +307,7 @@ def to_text(examples):
     return [f"{q}" for q in examples["question"]]
 
 
-NeuronSFTTrainer(formatting_func=to_text)
+NeuronSFTTrainer(model=model, formatting_func=to_text)
 """,
         (Outcome.MANUAL,),
     ),
@@ -320,7 +320,7 @@ def to_text(example):
     return f"Q: {example['question']}"
 
 
-NeuronSFTTrainer(formatting_func=to_text)
+NeuronSFTTrainer(model=model, formatting_func=to_text)
 """,
     ),
     Case(
@@ -335,7 +335,7 @@ def to_text(example):
     return "\\n".join(lines)
 
 
-NeuronSFTTrainer(formatting_func=to_text)
+NeuronSFTTrainer(model=model, formatting_func=to_text)
 """,
     ),
     Case(
@@ -350,7 +350,7 @@ def words(batch):
     return found
 
 
-NeuronSFTTrainer(train_dataset=words)
+NeuronSFTTrainer(model=model, train_dataset=words)
 """,
     ),
 )

@@ -135,8 +135,8 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
     if found.arg != "dtype":
         edits = (rename_argument(load.call, found, "dtype"),)
     held = _held(module, found.value)
-    if not _may_be_half(module, held) or load.is_lora:
-        if load.is_lora and _may_be_half(module, held):
+    if not _may_be_half(module, held) or load.is_lora or not load.is_trained:
+        if load.is_lora and load.is_trained and _may_be_half(module, held):
             message = (
                 "The frozen base keeps its dtype; PEFT keeps the adapters in float32, where they were cast with it."
             )

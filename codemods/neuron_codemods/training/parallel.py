@@ -66,6 +66,8 @@ class Load:
     """The ``with lazy_load_for_parallelism(...)`` around it."""
     size: Size
     is_lora: bool
+    is_trained: bool
+    """Whether this is the model that is trained, and not one that is loaded beside it (to merge, to compare)."""
     is_sharded: bool
     """Whether the model gets a ``distributed_config``."""
 
@@ -142,6 +144,7 @@ def _loads(module: Module) -> Iterator[Load]:
         for node in ast.walk(body)
         if isinstance(node, ast.Call)
     }
+    trained = set(around) | set(_given_to_trainers(module))
     for call in module.calls:
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in LOADERS:
             continue
@@ -152,17 +155,32 @@ def _loads(module: Module) -> Iterator[Load]:
         config = _config_argument(module, call) if is_class else None
         statement, lazy = around.get(call, (None, None))
         size = _size(module, call, config, lazy)
-        lora = uses_lora(module)
-        yield Load(
-            call,
-            native,
-            is_class,
-            config,
-            statement,
-            size,
-            lora,
-            _is_sharded(module, call, native, config, lazy, size),
-        )
+        is_trained = config is not None or lazy is not None or call in trained or not trained
+        is_sharded = is_trained and _is_sharded(module, call, native, config, lazy, size)
+        yield Load(call, native, is_class, config, statement, size, uses_lora(module), is_trained, is_sharded)
+
+
+def _given_to_trainers(module: Module) -> Iterator[ast.Call]:
+    """The calls whose results are passed to a trainer as its model, also through ``get_peft_model``."""
+    for call in module.calls:
+        if module.native(call.func) in TRAINER_CLASSES:
+            given = keyword(call, "model")
+            node = given.value if given is not None else call.args[0] if call.args else None
+            yield from _sources(module, node, set())
+
+
+def _sources(module: Module, node: ast.expr | None, seen: set[str]) -> Iterator[ast.Call]:
+    """The loads that an expression can hold the result of."""
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in LOADERS:
+            yield node
+        else:
+            for argument in node.args[:1]:
+                yield from _sources(module, argument, seen)
+    elif isinstance(node, ast.Name) and node.id not in seen:
+        home = module.scope(node).home(node.id)
+        for binding in home.bindings[node.id] if home is not None else ():
+            yield from _sources(module, binding.value, seen | {node.id})
 
 
 def is_model_class(native: str) -> bool:

@@ -263,12 +263,12 @@ class MyTrainer(NeuronTrainer):
         """from optimum.neuron import NeuronSFTConfig, NeuronSFTTrainer
 
 config = NeuronSFTConfig(output_dir="out")
-NeuronSFTTrainer(args=config, packing=False, max_seq_length=512, dataset_batch_size=10)
+NeuronSFTTrainer(model=model, args=config, packing=False, max_seq_length=512, dataset_batch_size=10)
 """,
         """from optimum.neuron import NeuronSFTConfig, NeuronSFTTrainer
 
 config = NeuronSFTConfig(output_dir="out", packing=False, max_length=512)
-NeuronSFTTrainer(args=config)
+NeuronSFTTrainer(model=model, args=config)
 """,
         (
             Outcome.REWRITTEN,

@@ -1,0 +1,125 @@
+"""What every rule owes its users: a code, an explanation, cases that hold, and results that fit the libraries."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+
+import pytest
+from neuron_codemods import Case, Settings, migrate
+from neuron_codemods.registry import ROOMS, RuleModule, rules
+
+from . import binding
+
+CASES = [(rule, case) for rule in rules() for case in rule.cases]
+ROOM_CODES = dict(zip("012345678", ROOMS))
+
+
+def case_id(pair: tuple[RuleModule, Case] | RuleModule) -> str:
+    if isinstance(pair, RuleModule):
+        return pair.rule.code
+    return f"{pair[0].rule.code}-{pair[1].name.replace(' ', '-')}"
+
+
+every_rule = pytest.mark.parametrize("module", rules(), ids=case_id)
+every_case = pytest.mark.parametrize("pair", CASES, ids=case_id)
+
+
+def only(module: RuleModule) -> Settings:
+    return Settings(select=(module.rule.code,))
+
+
+def test_codes_and_names_are_unique() -> None:
+    for values in ([module.rule.code for module in rules()], [module.rule.name for module in rules()]):
+        assert len(set(values)) == len(values)
+
+
+def test_rules_are_in_the_order_of_their_codes() -> None:
+    codes = [module.rule.code for module in rules()]
+    assert codes == sorted(codes)
+
+
+@every_rule
+def test_record(module: RuleModule) -> None:
+    rule = module.rule
+    assert re.fullmatch(r"NM\d{3}", rule.code)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
+    assert rule.summary.endswith(".")
+    assert "\n" not in rule.summary
+    assert rule.url.startswith("https://")
+    assert rule.outcomes
+    assert module.check.__module__.split(".")[1] == ROOM_CODES[rule.code[2]]
+
+
+@every_rule
+def test_explanation(module: RuleModule) -> None:
+    paragraphs = module.explanation.split("\n\n")
+    assert len(paragraphs) >= 3, "one sentence on what, one on why, the address"
+    assert paragraphs[0].endswith(".")
+    assert "\n" not in paragraphs[0], "what is rewritten, in one line"
+    assert paragraphs[-1] == module.rule.url
+
+
+@every_rule
+def test_it_has_an_example_and_a_no_op(module: RuleModule) -> None:
+    names = [case.name for case in module.cases]
+    assert len(set(names)) == len(names)
+    assert any(not case.is_noop or case.outcomes for case in module.cases), "no example"
+    assert any(case.is_noop and not case.outcomes for case in module.cases), "no case that is left alone"
+
+
+def test_more_is_left_alone_than_rewritten() -> None:
+    no_ops = [case for _, case in CASES if case.is_noop]
+    assert len(no_ops) >= len(CASES) - len(no_ops)
+
+
+@every_case
+def test_case_with_only_its_rule(pair: tuple[RuleModule, Case]) -> None:
+    module, case = pair
+    migration = migrate(case.before, settings=only(module))
+    assert migration.text == case.expected
+    assert migration.changed == (case.before != case.expected)
+    ast.parse(migration.text)
+    if migration.changed:
+        assert migration.findings
+
+
+@every_case
+def test_outcomes(pair: tuple[RuleModule, Case]) -> None:
+    module, case = pair
+    findings = [finding for finding in migrate(case.before).findings if finding.code == module.rule.code]
+    if case.outcomes:
+        assert tuple(finding.outcome for finding in findings) == case.outcomes
+    elif case.is_noop:
+        assert findings == []
+    for finding in findings:
+        assert finding.outcome in module.rule.outcomes
+        assert finding.message.endswith((".", "?")), finding.message
+        assert finding.url == module.rule.url
+
+
+@every_case
+def test_second_run_changes_nothing(pair: tuple[RuleModule, Case]) -> None:
+    module, case = pair
+    for settings in (only(module), Settings()):
+        text = migrate(case.before, settings=settings).text
+        again = migrate(text, settings=settings)
+        assert again.text == text
+
+
+@every_case
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+def test_newlines_stay(pair: tuple[RuleModule, Case], newline: str) -> None:
+    module, case = pair
+    text = case.before.replace("\n", newline)
+    assert migrate(text, settings=only(module)).text == case.expected.replace("\n", newline)
+
+
+@pytest.mark.libraries
+@every_case
+def test_result_fits_the_libraries(pair: tuple[RuleModule, Case]) -> None:
+    for name in binding.CHECKED:
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    assert binding.problems(migrate(pair[1].before).text) == []
