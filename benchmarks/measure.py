@@ -21,32 +21,41 @@ def environment() -> Mapping[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, ROOTS))}
 
 
-def in_process(work: Callable[[], object], runs: int) -> float:
-    """CPU seconds of a function, the median of ``runs``; one more run goes before, to warm caches."""
-    work()
-    times = []
+def side_by_side(works: Sequence[Callable[[], object]], runs: int, *, warm: bool = True) -> list[float]:
+    """CPU seconds of each function, the medians of ``runs``; they take turns, so that a busy moment meets all."""
+    if warm:
+        for work in works:
+            work()
+    times: list[list[float]] = [[] for _ in works]
     for _ in range(runs):
-        gc.collect()
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
+        for work, taken in zip(works, times, strict=True):
+            gc.collect()
+            start = time.process_time()
+            work()
+            taken.append(time.process_time() - start)
+    return [statistics.median(taken) for taken in times]
 
 
-def in_child(arguments: Sequence[str], runs: int, statuses: Sequence[int] = (0,)) -> tuple[float, str]:
-    """CPU seconds of ``python ARGUMENTS`` with all it waits for, the median of ``runs``, and what it printed."""
-    times = []
-    printed = ""
+def children(commands: Sequence[Sequence[str]], runs: int) -> list[float]:
+    """CPU seconds of each ``python ARGUMENTS`` with all it waits for, the medians of ``runs``; they take turns."""
+    times: list[list[float]] = [[] for _ in commands]
     for run in range(runs + 1):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run([sys.executable, *arguments], env=environment(), capture_output=True, text=True, check=False)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if done.returncode not in statuses:
-            raise SystemExit(f"{' '.join(arguments)[:200]}\nended with {done.returncode}\n{done.stderr}")
-        printed = done.stdout
-        if run:  # the first one reads the disk and writes bytecode
-            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return statistics.median(times), printed
+        for arguments, taken in zip(commands, times, strict=True):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            child(arguments)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            if run:  # the first round reads the disk and writes bytecode
+                taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return [statistics.median(taken) for taken in times]
+
+
+def child(arguments: Sequence[str]) -> str:
+    """What ``python ARGUMENTS`` prints."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(arguments)[:200]}\nended with {done.returncode}\n{done.stderr}")
+    return done.stdout
 
 
 def table(title: str, rows: Sequence[Sequence[str]]) -> str:
@@ -54,6 +63,9 @@ def table(title: str, rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [title, ""]
     for row in rows:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        cells = [
+            row[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+        ]
         lines.append(("  " + "  ".join(cells)).rstrip())
     return "\n".join(lines) + "\n"

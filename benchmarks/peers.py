@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.measure import in_child, table
+from benchmarks.measure import children, table
 
 # Each peer reads the files and works on their texts; nothing is written. They are asked through their own functions,
 # because django-upgrade's command has no mode that leaves the files alone.
@@ -33,26 +34,25 @@ SAMPLE = 100
 """libcst's codemod takes a minute for a large tree, so it gets every so many files."""
 
 
-def measured(tree: Path, paths: list[str], scratch: Path, runs: int) -> str:
-    """The table for the files of a tree that hold no needle."""
-    rows = [("", "files", "CPU s", "files per CPU s", "against ours")]
-    command, _ = in_child(
-        ["-m", "neuron_migrate", str(scratch / "tree"), "--check", "--quiet", "--jobs", "1"], runs
-    )
+def measured(tree: Path, name: str, runs: int) -> str:
+    """The table for a tree in which no file holds a needle."""
+    paths = [str(path) for path in sorted(tree.rglob("*.py"))]
+    (command,) = children([("-m", "neuron_migrate", str(tree), "--check", "--quiet", "--jobs", "1")], runs)
     ours = len(paths) / command
+    rows = [("", "files", "CPU s", "files per CPU s", "as fast as ours")]
     rows.append(("neuron-migrate --check", f"{len(paths):,}", f"{command:.2f}", f"{ours:,.0f}", "1"))
-    few = max(1, min(3, runs))
     sample = paths[:: max(1, len(paths) // SAMPLE)][:SAMPLE]
-    for name, module, program, subset in (
+    for peer, module, program, subset in (
         ("django-upgrade, all fixers", "django_upgrade", _DJANGO_UPGRADE, paths),
         ("libcst's NOOPCommand", "libcst", _NOOP, sample),
     ):
         if find_spec(module) is None:
-            rows.append((f"{name}: not installed", "-", "-", "-", "-"))
+            rows.append((f"{peer} (not installed)", "-", "-", "-", "-"))
             continue
-        listing = scratch / f"{module}.txt"
-        listing.write_text("\n".join(subset), encoding="utf-8", errors="surrogateescape")
-        seconds, _ = in_child(["-c", program, str(listing)], few)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="surrogateescape", suffix=".txt") as listing:
+            listing.write("\n".join(subset))
+            listing.flush()
+            (seconds,) = children([("-c", program, listing.name)], 1)
         speed = len(subset) / seconds
-        rows.append((name, f"{len(subset):,}", f"{seconds:.2f}", f"{speed:,.0f}", f"1/{ours / speed:,.0f}"))
-    return table(f"Peers on the files of {tree.name} that are not theirs", rows)
+        rows.append((peer, f"{len(subset):,}", f"{seconds:.2f}", f"{speed:,.0f}", f"1/{ours / speed:,.0f}"))
+    return table(f"Peers on the same files of {name}, in which none of them has anything to do", rows)

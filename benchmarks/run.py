@@ -2,8 +2,8 @@
 
     python benchmarks/run.py [--tree DIR] [--runs N]
 
-The tree is read in place and never written. Without ``--tree`` it is the installed transformers, or else Python's own
-library. Times are CPU seconds of this machine; only the ratios mean something on another.
+The tree is only read. Without ``--tree`` it is the installed transformers, or else Python's own library. The times are
+CPU seconds of this machine; only the ratios mean something on another. django-upgrade is measured if it is installed.
 """
 
 from __future__ import annotations
@@ -37,9 +37,11 @@ def main() -> None:
         parser.error(f"{tree} holds no Python file without Neuron code")
     print(f"Python {sys.version.split()[0]}, medians of {given.runs} runs.\n")
     with tempfile.TemporaryDirectory() as folder:
-        print(untouched.measured(tree, paths, Path(folder), given.runs), flush=True)
+        mirror = Path(folder, tree.name)
+        untouched.mirrored(tree, paths, mirror)
+        print(untouched.measured(mirror, tree.name, given.runs), flush=True)
         print(touched.measured(given.runs), flush=True)
-        print(peers.measured(tree, paths, Path(folder), given.runs), flush=True)
+        print(peers.measured(mirror, tree.name, given.runs), flush=True)
 
 
 def default_tree() -> Path:

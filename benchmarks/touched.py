@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from benchmarks.measure import REPOSITORY, in_process, table
+from benchmarks.measure import REPOSITORY, side_by_side, table
 
 BOUND = 2.5
 """What a file with Neuron code may cost, in bare parses."""
@@ -43,7 +42,7 @@ _ORDINARY = '''def prepare_{n}(path, tokenizer, *, limit=None, block={n}):
 
 '''
 
-_NEURON = '''def train_{n}(model_id, data):
+_NEURON = """def train_{n}(model_id, data):
     args = NeuronTrainingArguments(
         output_dir="out-{n}",
         tensor_parallel_size=8,
@@ -60,7 +59,7 @@ _NEURON = '''def train_{n}(model_id, data):
     trainer.train()
 
 
-'''
+"""
 
 
 def generated(lines: int, every: int = 10) -> str:
@@ -82,12 +81,12 @@ def texts() -> Iterator[tuple[str, str]]:
         yield path.relative_to(REPOSITORY / "examples").as_posix(), path.read_text(encoding="utf-8")
     yield "generated, one function in 10", generated(1_000)
     yield "generated, one function in 10", generated(20_000)
-    yield "generated, one function in all", generated(20_000, every=10_000_000)
 
 
 def measured(runs: int) -> str:
     """The table."""
     import libcst
+
     from neuron_codemods import Project, collect, migrate
 
     def both(text: str) -> object:
@@ -96,10 +95,9 @@ def measured(runs: int) -> str:
 
     rows = [("", "lines", "findings", "parse s", "migrate s", "ratio")]
     for name, text in texts():
-        few = max(3, runs // 2) if text.count("\n") > 5_000 else runs * 3
-        parse = in_process(lambda text=text: libcst.parse_module(text), few)  # type: ignore[misc]
-        ours = in_process(lambda text=text: both(text), few)  # type: ignore[misc]
-        found = len(migrate(text).findings)
-        counts = (f"{text.count(chr(10)):,}", f"{found:,}")
+        large = text.count("\n") > 5_000  # then a run takes long enough to need neither a warm-up nor many others
+        works = (lambda text=text: libcst.parse_module(text), lambda text=text: both(text))
+        parse, ours = side_by_side(works, 3 if large else runs * 3, warm=not large)
+        counts = (f"{text.count(chr(10)):,}", f"{len(migrate(text).findings):,}")
         rows.append((name, *counts, f"{parse:.4f}", f"{ours:.4f}", f"{ours / parse:.2f}"))
     return table(f"Migrated: collect and migrate against libcst.parse_module (at most {BOUND})", rows)

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Sequence
+import os
+import shutil
 from pathlib import Path
 
-from benchmarks.measure import ROOTS, in_child, table
+from benchmarks.measure import child, children, table
 
 _READ = """
-import sys
+import os, sys
 total = 0
-for path in open(sys.argv[1], encoding="utf-8", errors="surrogateescape").read().splitlines():
-    with open(path, "rb") as file:
-        total += len(file.read())
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        with open(os.path.join(folder, name), "rb") as file:
+            data = file.read()
+            total += {what}
 print(total)
 """
+_SEARCH = "any(needle in data for needle in (b'optimum', b'neuron-migrate', b'Neuron', b'Trainium'))"
 
-_COMMAND = """
-import json, sys
+_LOADED = """
+import sys
 from neuron_migrate.cli import main
-status = main(sys.argv[1:])
-names = ("libcst", "ast", "neuron_codemods.registry")
-sys.stderr.write(json.dumps({"modules": len(sys.modules), "loaded": [n for n in names if n in sys.modules]}))
-sys.exit(status)
-"""
-
-_MODULES = """
-import subprocess, sys
-done = subprocess.run([sys.executable, "-c", *sys.argv[1:]], capture_output=True, text=True)
-sys.stdout.write(done.stderr.splitlines()[-1])
+assert main(sys.argv[1:]) == 0
+print(len(sys.modules), *(name for name in ("libcst", "ast", "neuron_codemods.registry") if name in sys.modules))
 """
 
 
 def files_without_needle(tree: Path) -> list[str]:
     """The Python files of a tree that the command opens and puts aside."""
-    sys.path[:0] = map(str, ROOTS)
     from neuron_codemods.needles import concerns
     from neuron_migrate.discover import Found, discover
 
@@ -44,31 +37,40 @@ def files_without_needle(tree: Path) -> list[str]:
     return [path for path in found if not concerns(Path(path).read_bytes())]
 
 
-def measured(tree: Path, paths: Sequence[str], scratch: Path, runs: int) -> str:
-    """The table for the files of a tree that hold no needle."""
-    listing = scratch / "files.txt"
-    listing.write_text("\n".join(paths), encoding="utf-8", errors="surrogateescape")
-    size = sum(Path(path).stat().st_size for path in paths)
-    # The command gets a directory to walk, as it does from a user: links to the files, in folders of a thousand.
-    links = scratch / "tree"
-    for number, path in enumerate(paths):
-        link = links / str(number // 1000) / f"{number}.py"
+def mirrored(tree: Path, paths: list[str], target: Path) -> None:
+    """The same files in the same folders, without the others: hard links where the file system has them."""
+    for path in paths:
+        link = target / Path(path).resolve().relative_to(tree)
         link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(Path(path).resolve())
+        try:
+            os.link(path, link)
+        except OSError:
+            shutil.copyfile(path, link)
 
-    start, _ = in_child(["-c", ""], runs)
-    read, _ = in_child(["-c", _READ, str(listing)], runs)
-    arguments = ["-c", _COMMAND, str(links), "--check", "--quiet", "--jobs", "1"]
-    command, _ = in_child(arguments, runs)
-    _, said = in_child(["-c", _MODULES, *arguments[1:]], 1)
-    seen = json.loads(said)
+
+def measured(tree: Path, name: str, runs: int) -> str:
+    """The table for a tree in which no file holds a needle."""
+    sizes = [path.stat().st_size for path in tree.rglob("*") if path.is_file()]
+    command = (str(tree), "--check", "--quiet", "--jobs", "1")
+    start, version, read, search, ours = children(
+        [
+            ("-c", ""),
+            ("-m", "neuron_migrate", "--help"),
+            ("-c", _READ.format(what="len(data)"), str(tree)),
+            ("-c", _READ.format(what=_SEARCH), str(tree)),
+            ("-m", "neuron_migrate", *command),
+        ],
+        runs,
+    )
+    modules, *loaded = child(("-c", _LOADED, *command)).split()
     rows = [
-        ("", "CPU s", "against read"),
-        ("python -c ''", f"{start:.3f}", f"{start / read:.2f}"),
-        ("read the bytes", f"{read:.3f}", "1.00"),
-        ("neuron-migrate --check", f"{command:.3f}", f"{command / read:.2f}"),
-        ("the same, without starting Python", f"{command - start:.3f}", f"{(command - start) / (read - start):.2f}"),
+        ("", "CPU s", "against the read"),
+        ("start Python", f"{start:.3f}", f"{start / read:.2f}"),
+        ("neuron-migrate --help", f"{version:.3f}", f"{version / read:.2f}"),
+        ("walk and read", f"{read:.3f}", "1.00"),
+        ("walk, read and look for four words", f"{search:.3f}", f"{search / read:.2f}"),
+        ("neuron-migrate --check", f"{ours:.3f}", f"{ours / read:.2f}"),
     ]
-    title = f"Nothing to migrate: {len(paths):,} files, {size / 1e6:.1f} MB, of {tree.name}"
-    loaded = ", ".join(seen["loaded"]) or "none of libcst, ast and the rules"
-    return table(title, rows) + f"\n  modules imported by the command: {seen['modules']}; among them {loaded}\n"
+    title = f"Nothing to migrate: {len(sizes):,} files, {sum(sizes) / 1e6:.1f} MB, of {name}"
+    among = f"among them {', '.join(loaded)}" if loaded else "none of libcst, ast and the rules among them"
+    return table(title, rows) + f"\n  {modules} modules imported, {among}\n"

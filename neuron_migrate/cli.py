@@ -22,6 +22,15 @@ from neuron_migrate.scan import Scan, scan, standard_input
 INTERRUPTED = 130
 READER_GONE = 141
 
+EXIT_STATUS = """\b
+Exit status (1, 4 and 8 add up):
+  0  nothing is left to do
+  1  files would change (--diff, --check)
+  2  wrong usage
+  4  something is left to do by hand
+  8  a file could not be processed
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status; no user sees a traceback."""
@@ -54,35 +63,34 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
         context.exit()
 
 
-@click.command(
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit status, a sum: 1 files would change (--diff, --check), 4 something is left to do by hand, 8 a file "
-    "could not be processed. 2 alone is wrong usage.",
-)
+@click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_STATUS)
 @click.argument("paths", metavar="PATH...", nargs=-1)
-@click.option("--diff", is_flag=True, help="Show what would change as a unified diff, and write nothing.")
-@click.option("--check", is_flag=True, help="Say which files would change, and write nothing.")
-@click.option("--select", metavar="CODES", multiple=True, help="Rules to run: codes or prefixes, as in NM1,NM214.")
-@click.option("--ignore", metavar="CODES", multiple=True, help="Rules not to run.")
-@click.option("--annotate", is_flag=True, help="Also write what needs a review into the files, as comments.")
-@click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out what matches, written as in .gitignore.")
-@click.option("--stdin-filename", metavar="NAME", help="The name that the text read for '-' has in messages.")
-@click.option("-j", "--jobs", metavar="N", type=click.IntRange(min=1), help="Worker processes to use at most.")
-@click.option("-q", "--quiet", is_flag=True, help="Only what is left to do by hand, and errors.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Also each rewritten reference, and tracebacks of internal errors."
-)
+@click.option("--diff", is_flag=True, help="Show what would change; write nothing.")
+@click.option("--check", is_flag=True, help="List what would change; write nothing.")
+@click.option("--select", metavar="CODES", multiple=True, help="Run only these rules, as in NM1,NM214.")
+@click.option("--ignore", metavar="CODES", multiple=True, help="Do not run these rules.")
+@click.option("--annotate", is_flag=True, help="Also write what to review into the files.")
+@click.option("--exclude", metavar="GLOB", multiple=True, help="Skip files, as a line of .gitignore does.")
+@click.option("--stdin-filename", metavar="NAME", help="What to call the text read from '-'.")
+@click.option("-j", "--jobs", metavar="N", type=click.IntRange(min=1), help="Use at most N processes.")
+@click.option("-q", "--quiet", is_flag=True, help="Tell only errors and what to do by hand.")
+@click.option("-v", "--verbose", is_flag=True, help="Also tell each rewritten reference.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
-@click.option("--list-rules", is_flag=True, help="List the rules.")
-@click.option("--explain", metavar="CODE", help="Explain one rule, with examples.")
+@click.option("--list-rules", is_flag=True, help="List the rules and exit.")
+@click.option("--explain", metavar="CODE", help="Explain a rule, with examples, and exit.")
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
 )
 @click.pass_context
 def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
-    """Migrate Optimum Neuron code to native PyTorch, in place.
+    """Rewrite Optimum Neuron code to native PyTorch for Trainium.
 
-    PATH is a file, a directory, several of either, or '-' for standard input.
+    PATH is a file or a directory, or '-' for a text on standard input.
+
+    \b
+      neuron-migrate --diff .     show what would change
+      neuron-migrate .            rewrite the files in place
+      neuron-migrate --check .    fail if anything would change (for CI)
     """
     interactive = sys.stdout is not None and sys.stdout.isatty()
     if given["list_rules"] or given["explain"] is not None:

@@ -14,7 +14,7 @@ _BOM = b"\xef\xbb\xbf"
 _SPECIAL = re.compile(rb"[*?\[\\]")
 _SLASH, _DASH, _COLON, _OPEN, _CLOSE, _BACKSLASH = b"/-:[]\\"
 
-# A directory is matched with a NUL, which no path holds, behind its name: so one expression serves both kinds of entry.
+# A directory is matched with a NUL behind its name, which no path holds: one expression serves files and directories.
 _DIRECTORY = b"\0"
 _SOME = rb"[^/\0]*"
 _ANY = rb"[^\0]*"

@@ -9,6 +9,10 @@ from typing import TextIO
 
 import click
 
+WIDEST = 120
+"""A line of text with more columns is hard to read, however wide the terminal is."""
+NARROWEST = 24
+
 
 class ClosedError(Exception):
     """The reader at the other end has gone (``| head``), and nothing but output was wanted."""
@@ -29,6 +33,8 @@ class Output:
         self._before = before
         """Called ahead of every write: a progress bar has to make room."""
         self.color = wants_color(color, stream)
+        self.columns = columns(stream)
+        """How wide the terminal is; None for a file or a pipe, in which every line stays whole."""
         self._needed = needed
         """Whether the run is pointless without this stream; a rewriting run goes on when nobody reads its report."""
 
@@ -52,7 +58,20 @@ class Output:
             with self._reader():
                 self._stream.flush()
 
-    def style(self, text: str, color: str, *, bold: bool = False) -> str:
+    def paragraph(self, text: str, before: str = "", indentation: int = 0) -> None:
+        """Write a text, broken to the width of a terminal; ``before`` stands in the indentation of the first line."""
+        if self.columns is None:
+            self.line(before + text)
+            return
+        from textwrap import wrap
+
+        width = max(min(self.columns, WIDEST) - indentation, NARROWEST)
+        first, *others = wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+        self.line(before + first)
+        for line in others:
+            self.line(" " * indentation + line)
+
+    def style(self, text: str, color: str | None = None, *, bold: bool = False) -> str:
         """The text in a colour, on a stream that shows any."""
         return click.style(text, fg=color, bold=bold or None) if self.color else text
 
@@ -83,12 +102,29 @@ def wants_color(choice: str, stream: TextIO | None) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def aligned(rows: Sequence[tuple[str, ...]], right: frozenset[int] = frozenset()) -> list[str]:
+def columns(stream: TextIO | None) -> int | None:
+    """The width of a terminal that people read; editors that look for ``path:line:`` in one call it dumb."""
+    if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
+        return None
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+def aligned(
+    rows: Sequence[tuple[str, ...]],
+    right: frozenset[int] = frozenset(),
+    style: Callable[[int, str], str] = lambda column, cell: cell,
+) -> list[str]:
     """Rows as lines with straight columns; the columns in ``right`` are for numbers."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
-            cell.rjust(width) if number in right else cell.ljust(width)
+            style(number, cell.rjust(width) if number in right else cell.ljust(width))
             for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +20,8 @@ from neuron_migrate.scan import Hit
 Answer = TypeVar("Answer")
 
 LARGEST_BATCH = 8
+GRACE = 2.0
+"""Seconds that the threads behind the workers get to end once the workers are gone."""
 
 
 class Pool:
@@ -31,6 +34,7 @@ class Pool:
             self._context.set_forkserver_preload(["neuron_migrate.preload"])
         self._jobs = jobs
         self._others = set(multiprocessing.active_children())
+        self._other_threads = set(threading.enumerate())
         self._executor: ProcessPoolExecutor | None = None
 
     def map(
@@ -82,6 +86,9 @@ class Pool:
             self._executor.shutdown(wait=False, cancel_futures=True)
             for child in set(multiprocessing.active_children()) - self._others:
                 child.terminate()
+            # The interpreter's own end would meet these threads half-way out, and complain.
+            for thread in set(threading.enumerate()) - self._other_threads:
+                thread.join(GRACE)
             self._executor = None
 
 

@@ -39,6 +39,8 @@ class FileResult:
     after: bytes | None = None
     """The migrated bytes; None if nothing in the file changes."""
     findings: tuple[Finding, ...] = ()
+    launch: tuple[str, ...] = ()
+    """For a script that trains, what stands before its launcher once it is migrated; nothing may be one of them."""
     problem: Problem | None = None
 
     @property
@@ -47,7 +49,7 @@ class FileResult:
 
     def failed(self, problem: Problem) -> FileResult:
         """The same file, of which nothing came: what was found is not told, because it did not happen."""
-        return replace(self, after=None, findings=(), problem=problem)
+        return replace(self, after=None, findings=(), launch=(), problem=problem)
 
 
 @dataclass
@@ -60,11 +62,14 @@ class Totals:
     failed: int = 0
     references: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How many findings there are by rule code and outcome."""
+    launches: list[tuple[str, str]] = field(default_factory=list)
+    """What stands before the launcher of each migrated script that trains, and the path of the script."""
 
     def add(self, result: FileResult) -> None:
         self.failed += result.problem is not None
         self.changed += result.changed
         self.concerned += result.changed or bool(result.findings)
+        self.launches += ((before, result.path) for before in result.launch)
         for finding in result.findings:
             self.references[finding.code, finding.outcome.value] += 1
 

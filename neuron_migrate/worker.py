@@ -34,8 +34,9 @@ def migrate(hit: Hit, settings: Settings, project: Project) -> FileResult:
     migrated = _guarded(lambda: document(hit.kind).migrate(hit.data, hit.path, settings, project))
     if isinstance(migrated, Problem):
         return FileResult(hit.path, hit.data, problem=migrated)
-    after = migrated.data if migrated.data != hit.data else None
-    return FileResult(hit.path, hit.data, after, migrated.findings)
+    if migrated.data == hit.data:
+        return FileResult(hit.path, hit.data, findings=migrated.findings)
+    return FileResult(hit.path, hit.data, migrated.data, migrated.findings, migrated.launch)
 
 
 def _guarded(work: Callable[[], Answer]) -> Answer | Problem:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 import libcst as cst
 
 from neuron_codemods.edits import CallEdit
+from neuron_codemods.spacing import Space, comments_only, join, plain_line
 
-_Space = cst.BaseParenthesizableWhitespace
+_RETURN = re.compile(r"\r(?!\n)")
 
 
 def merge(edits: Sequence[CallEdit]) -> CallEdit:
@@ -36,22 +38,24 @@ def edit_call(
 ) -> str:
     """The text of a call after a change; comments, line breaks and trailing commas stay as they are.
 
-    A call that would grow past the line limit gets one argument a line, unless it holds comments. ``column`` is where the call starts
-    on its line, ``indentation`` that of the line, ``unit`` one step of the file's and ``limit`` its line length.
+    A call that would grow past the line limit gets one argument a line, unless it holds comments. ``column`` is where
+    the call starts on its line, ``indentation`` that of the line, ``unit`` one step of the file's, ``newline`` that of
+    the line and ``limit`` the file's line length.
     """
-    plain, restore = _without_lone_returns(text)
+    plain, returns = _without_returns(text, newline)
+    default = _first_newline(plain) or returns or newline
     call = cst.parse_expression(f"({plain})")
     if not isinstance(call, cst.Call):
         raise ValueError("the text is not a call")
     call = call.with_changes(lpar=call.lpar[1:], rpar=call.rpar[:-1])
     call = _edit_values(call, edit)
     call = _remove(call, edit.removed)
-    call = _add(call, edit.added)
-    result = _code(call)
+    call = _add(call, edit.added, unit)
+    result = _code(call, default)
     before, after = _longest(plain, column), _longest(result, column)
     if after > max(limit, before) and call.args and not _has_comments(call):
-        result = _code(_one_a_line(call, indentation, unit, newline))
-    return restore(result)
+        result = _code(_one_a_line(call, indentation, unit), default)
+    return re.sub(rf"(?<!\r){returns}", "\r", result) if returns else result
 
 
 def _longest(text: str, column: int) -> int:
@@ -68,18 +72,23 @@ def _has_comments(call: cst.Call) -> bool:
     )
 
 
-def _code(node: cst.CSTNode) -> str:
-    return cst.Module(body=[]).code_for_node(node)
+def _code(node: cst.CSTNode, newline: str) -> str:
+    return cst.Module(body=[], default_newline=newline).code_for_node(node)
 
 
-def _without_lone_returns(text: str):  # type: ignore[no-untyped-def]
-    """libcst does not know a lone carriage return as a newline; give it line feeds and turn them back after."""
-    bare = text.replace("\r\n", "")
-    if "\r" not in bare:
-        return text, lambda result: result
-    if "\n" in text:
-        raise ValueError("a lone carriage return beside other newlines")
-    return text.replace("\r", "\n"), lambda result: result.replace("\n", "\r")
+def _first_newline(text: str) -> str:
+    """The first newline of a text: libcst writes all that are like it as the default of the module."""
+    match = re.search(r"\r\n|\n", text)
+    return match.group() if match else ""
+
+
+def _without_returns(text: str, newline: str) -> tuple[str, str]:
+    """A text without lone carriage returns, which libcst does not know as newlines, and what stands for them."""
+    if newline != "\r" and not _RETURN.search(text):
+        return text, ""
+    used = set(re.findall(r"\r\n|\n", text))
+    free = [other for other in ("\n", "\r\n") if other not in used]
+    return _RETURN.sub(free[0] if free else "\n", text), free[0] if free else ""
 
 
 def _edit_values(call: cst.Call, edit: CallEdit) -> cst.Call:
@@ -92,28 +101,33 @@ def _edit_values(call: cst.Call, edit: CallEdit) -> cst.Call:
             space = cst.SimpleWhitespace("")
             equal = cst.AssignEqual(whitespace_before=space, whitespace_after=space)
         arguments[index] = arguments[index].with_changes(keyword=cst.Name(name), equal=equal)
+    if edit.renamed or edit.added:
+        arguments = [argument.with_changes(value=_enclosed(argument.value)) for argument in arguments]
     return call.with_changes(args=arguments)
+
+
+def _enclosed(value: cst.BaseExpression) -> cst.BaseExpression:
+    """A generator is written without parentheses of its own only where it is the one argument."""
+    if isinstance(value, cst.GeneratorExp) and not value.lpar:
+        return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return value
 
 
 # White space between arguments: the space before the first one belongs to the call, all other to the commas. ---------
 
 
-def _space_after(argument: cst.Arg) -> _Space:
+def _space_after(argument: cst.Arg) -> Space:
     comma = argument.comma
     return comma.whitespace_after if isinstance(comma, cst.Comma) else argument.whitespace_after_arg
 
 
-def _with_space_after(argument: cst.Arg, space: _Space, comma: bool) -> cst.Arg:
+def _with_space_after(argument: cst.Arg, space: Space, comma: bool) -> cst.Arg:
     if comma:
         before = argument.comma.whitespace_before if isinstance(argument.comma, cst.Comma) else cst.SimpleWhitespace("")
         return argument.with_changes(
             whitespace_after_arg=cst.SimpleWhitespace(""), comma=cst.Comma(before, space)
         )
     return argument.with_changes(whitespace_after_arg=space, comma=cst.MaybeSentinel.DEFAULT)
-
-
-def _breaks(space: _Space) -> bool:
-    return isinstance(space, cst.ParenthesizedWhitespace)
 
 
 def _remove(call: cst.Call, removed: frozenset[int]) -> cst.Call:
@@ -123,14 +137,10 @@ def _remove(call: cst.Call, removed: frozenset[int]) -> cst.Call:
         before = call.whitespace_before_args if index == 0 else _space_after(arguments[index - 1])
         after = _space_after(gone)
         if not arguments:
-            kept = _comment_lines(before) + _comment_lines(after)
-            space: _Space = cst.SimpleWhitespace("")
-            if kept and isinstance(after, cst.ParenthesizedWhitespace):
-                space = after.with_changes(first_line=_plain_line(after), empty_lines=kept)
-            call = call.with_changes(args=[], whitespace_before_args=space)
+            call = call.with_changes(args=[], whitespace_before_args=comments_only(before, after))
             continue
         last = index == len(arguments)
-        space = _join(before, after, keep_break_of=after if last else before)
+        space = join(before, after, keep_break_of=after if last else before)
         if index == 0:
             call = call.with_changes(whitespace_before_args=space)
         else:
@@ -140,30 +150,7 @@ def _remove(call: cst.Call, removed: frozenset[int]) -> cst.Call:
     return call
 
 
-def _comment_lines(space: _Space) -> list[cst.EmptyLine]:
-    if not isinstance(space, cst.ParenthesizedWhitespace):
-        return []
-    return [line for line in space.empty_lines if line.comment is not None]
-
-
-def _plain_line(space: cst.ParenthesizedWhitespace) -> cst.TrailingWhitespace:
-    return cst.TrailingWhitespace(newline=space.first_line.newline)
-
-
-def _join(before: _Space, after: _Space, keep_break_of: _Space) -> _Space:
-    """The space that is left where an argument was: comments on lines of their own stay."""
-    lines = _comment_lines(before) + _comment_lines(after)
-    layout = keep_break_of
-    noted = isinstance(before, cst.ParenthesizedWhitespace) and before.first_line.comment is not None
-    if not _breaks(layout) and (lines or noted):
-        layout = before if _breaks(before) else after
-    if not isinstance(layout, cst.ParenthesizedWhitespace):
-        return layout
-    first = before.first_line if isinstance(before, cst.ParenthesizedWhitespace) else _plain_line(layout)
-    return layout.with_changes(first_line=first, empty_lines=lines)
-
-
-def _add(call: cst.Call, added: Sequence[tuple[str, str]]) -> cst.Call:
+def _add(call: cst.Call, added: Sequence[tuple[str, str]], unit: str) -> cst.Call:
     for name, text in added:
         arguments = list(call.args)
         stars = [index for index, argument in enumerate(arguments) if argument.star == "**"]
@@ -175,8 +162,11 @@ def _add(call: cst.Call, added: Sequence[tuple[str, str]]) -> cst.Call:
             equal=cst.AssignEqual(whitespace_before=space, whitespace_after=space),
         )
         between = _separator(call)
+        if not arguments:
+            call = _with_first(call, fresh, unit)
+            continue
         if index == 0:
-            fresh = _with_space_after(fresh, between, comma=True) if arguments else fresh
+            fresh = _with_space_after(fresh, between, comma=True)
         else:
             previous = arguments[index - 1]
             after = _space_after(previous)
@@ -184,9 +174,9 @@ def _add(call: cst.Call, added: Sequence[tuple[str, str]]) -> cst.Call:
             comment = cst.TrailingWhitespace()
             if isinstance(after, cst.ParenthesizedWhitespace):
                 comment = after.first_line
-                after = after.with_changes(first_line=_plain_line(after))
+                after = after.with_changes(first_line=plain_line(after))
             if isinstance(between, cst.ParenthesizedWhitespace):
-                between = between.with_changes(first_line=comment if comment.comment else _plain_line(between))
+                between = between.with_changes(first_line=comment if comment.comment else plain_line(between))
             elif comment.comment:
                 between = call.whitespace_before_args
                 if isinstance(between, cst.ParenthesizedWhitespace):
@@ -200,24 +190,32 @@ def _add(call: cst.Call, added: Sequence[tuple[str, str]]) -> cst.Call:
     return call
 
 
-def _separator(call: cst.Call) -> _Space:
+def _with_first(call: cst.Call, fresh: cst.Arg, unit: str) -> cst.Call:
+    """A call that had no arguments with its first one, below what stands between the parentheses."""
+    inside = call.whitespace_before_args
+    if not isinstance(inside, cst.ParenthesizedWhitespace):
+        return call.with_changes(args=[fresh], whitespace_before_args=cst.SimpleWhitespace(""))
+    end = inside.last_line.value
+    after = cst.ParenthesizedWhitespace(first_line=plain_line(inside), last_line=inside.last_line)
+    before = inside.with_changes(last_line=cst.SimpleWhitespace(end + unit))
+    return call.with_changes(args=[_with_space_after(fresh, after, comma=True)], whitespace_before_args=before)
+
+
+def _separator(call: cst.Call) -> Space:
     """The white space that this call puts between two arguments."""
     between = [_space_after(argument) for argument in call.args[:-1]]
     for space in reversed(between):
         if isinstance(space, cst.ParenthesizedWhitespace):
-            return space.with_changes(first_line=_plain_line(space), empty_lines=[])
+            return space.with_changes(first_line=plain_line(space), empty_lines=[])
     if not between and isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace):
         space = call.whitespace_before_args
-        return space.with_changes(first_line=_plain_line(space), empty_lines=[])
+        return space.with_changes(first_line=plain_line(space), empty_lines=[])
     return cst.SimpleWhitespace(" ")
 
 
-def _one_a_line(call: cst.Call, indentation: str, unit: str, newline: str) -> cst.Call:
+def _one_a_line(call: cst.Call, indentation: str, unit: str) -> cst.Call:
     def line(indent: str) -> cst.ParenthesizedWhitespace:
-        return cst.ParenthesizedWhitespace(
-            first_line=cst.TrailingWhitespace(newline=cst.Newline(newline)),
-            last_line=cst.SimpleWhitespace(indent),
-        )
+        return cst.ParenthesizedWhitespace(last_line=cst.SimpleWhitespace(indent))
 
     arguments = [_with_space_after(argument, line(indentation + unit), comma=True) for argument in call.args]
     arguments[-1] = _with_space_after(arguments[-1], line(indentation), comma=True)

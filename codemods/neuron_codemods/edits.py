@@ -38,11 +38,15 @@ class Edit:
         return Edit(offset, offset, lambda before: before + text)
 
 
+Holder = ast.Call | ast.Dict
+"""What holds keyword arguments: a call, or the literal of a mapping that a call takes them from."""
+
+
 @dataclass(frozen=True)
 class CallEdit:
-    """Change the arguments of a call. Arguments are counted in the order in which they are written."""
+    """Change the arguments of a call, or the entries of a mapping, counted in the order in which they are written."""
 
-    call: ast.Call
+    call: Holder
     removed: frozenset[int] = frozenset()
     renamed: tuple[tuple[int, str], ...] = ()
     """Pairs of an argument and the keyword it gets."""

@@ -14,6 +14,7 @@ from neuron_codemods.edits import (
     Edit,
     EraseAttribute,
     EraseImport,
+    Holder,
     InsertLines,
     RemoveStatement,
     RenameAttribute,
@@ -171,7 +172,7 @@ def _call_edits(module: Module, edits: Sequence[CallEdit]) -> list[Edit]:
         return []
     from neuron_codemods import arguments  # brings libcst, which costs more than all the rest
 
-    by_call: dict[ast.Call, list[CallEdit]] = defaultdict(list)
+    by_call: dict[Holder, list[CallEdit]] = defaultdict(list)
     for edit in edits:
         by_call[edit.call].append(edit)
     result = []
@@ -185,6 +186,10 @@ def _call_edit(module: Module, edit: CallEdit) -> Edit:
 
     source = module.source
     start, end = source.span(edit.call)
+    if isinstance(edit.call, ast.Dict):
+        from neuron_codemods import mappings
+
+        return Edit(start, end, lambda text: mappings.edit_mapping(text, edit, source.newline(start)))
     column = start - source.line_start(start)
     indentation, newline = source.indentation(start), source.newline(start)
     return Edit(

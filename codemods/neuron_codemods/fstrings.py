@@ -7,11 +7,15 @@ libcst knows where they stand; this module copies its knowledge into the tree. O
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 
-from neuron_codemods.source import Source
+from neuron_codemods.source import Source, parse_expression
 
+NEWLINE = "\n"
+_NEWLINE = re.compile(r"\r\n|\r")
+_CHARACTER = re.compile(r"\r\n|.", re.DOTALL)
 NEEDED = sys.version_info < (3, 12)
 
 
@@ -19,23 +23,22 @@ def correct_positions(source: Source, string: ast.JoinedStr) -> bool:
     """Give every name in an f-string its true position; False when that could not be done."""
     import libcst
 
-    start, _ = source.span(string)
+    start, end = source.span(string)
+    # Every newline as one line feed, so that libcst writes what it read; ``places`` leads back.
+    places = [match.start() for match in _CHARACTER.finditer(source.text, start, end)] + [end]
     values = list(_formatted(string))
     try:
-        expression = libcst.parse_expression(f"({source.segment(string)})")
+        expression = libcst.parse_expression(f"({_NEWLINE.sub(NEWLINE, source.segment(string))})")
     except libcst.ParserSyntaxError:
         return False
     parts = list(_expressions(expression.with_changes(lpar=(), rpar=()), 0))  # type: ignore[arg-type]
     if len(parts) != len(values):
         return False
     for value, (text, offset) in zip(values, parts):
-        try:
-            tree = ast.parse(f"({text})", mode="eval").body
-        except SyntaxError:
+        tree = parse_expression(f"({text})")
+        if tree is None or ast.dump(tree) != ast.dump(value):
             return False
-        if ast.dump(tree) != ast.dump(value):
-            return False
-        _shift(source, value, tree, text, start + offset)
+        _shift(source, value, tree, text, places[offset:])
     return True
 
 
@@ -78,18 +81,13 @@ def _parts(parts: object, offset: int) -> Iterator[tuple[str, int]]:
         offset += len(module.code_for_node(part))
 
 
-def _shift(source: Source, old: ast.expr, fresh: ast.expr, text: str, offset: int) -> None:
-    """Give the nodes of ``old`` the places of their equals in ``fresh``, parsed from ``(text)`` at ``offset``."""
-    inner = Source.__new__(Source)
-    inner.text = f"({text})"
-    inner.lines = inner.text.splitlines(keepends=True)
-    inner.line_starts = [0]
-    for line in inner.lines:
-        inner.line_starts.append(inner.line_starts[-1] + len(line))
+def _shift(source: Source, old: ast.expr, fresh: ast.expr, text: str, places: list[int]) -> None:
+    """Give the nodes of ``old`` the places of their equals in ``fresh``, parsed from ``(text)``."""
+    inner = Source(f"({text})")
     for before, after in zip(ast.walk(old), ast.walk(fresh)):
         if hasattr(before, "lineno"):
             first, last = inner.span(after)
-            place(source, before, offset + first - 1, offset + last - 1)
+            place(source, before, places[first - 1], places[last - 1])
 
 
 def place(source: Source, node: ast.AST, start: int, end: int) -> None:

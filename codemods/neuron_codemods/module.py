@@ -12,10 +12,12 @@ from neuron_codemods import data, fstrings, scopes
 from neuron_codemods.data import Symbol
 from neuron_codemods.project import Project
 from neuron_codemods.scopes import Binding, Reference, Scope
-from neuron_codemods.source import Source, parse
+from neuron_codemods.source import Source, parse, parse_expression
 
 _ABOVE = ("optimum", "optimum.exporters")
 """Packages that Optimum Neuron shares with others."""
+_BIND_LAST = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
+"""Statements that evaluate their expressions before they bind a name."""
 _LONGEST_CHAIN = 16
 """How many assignments (``a = b``) from name to name are followed."""
 
@@ -146,13 +148,13 @@ class Module:
         return self._bindings[key]
 
     def _last_before(self, bound: _Bindings, node: ast.Name) -> Binding | None:
-        """The last binding before a use; an assignment does not precede the uses in its own value."""
+        """The last binding before a use; an assignment does not precede the uses in its own expressions."""
         index = bisect_left(bound.places, (node.lineno, node.col_offset))
         while index:
             index -= 1
             binding = bound.all[index]
-            own = isinstance(binding.statement, (ast.Assign, ast.AnnAssign, ast.AugAssign))
-            if not own or all(above is not binding.statement for above in self.ancestors(node)):
+            own = isinstance(binding.statement, _BIND_LAST) and self.statement(node) is binding.statement
+            if not own or isinstance(self.parent(binding.node), ast.NamedExpr):
                 return binding
         return None
 
@@ -341,9 +343,8 @@ class Module:
             text = constant.value
             if not isinstance(text, str) or not text.strip():
                 continue
-            try:
-                tree = ast.parse(text.strip(), mode="eval").body
-            except (SyntaxError, ValueError):
+            tree = parse_expression(text.strip())
+            if tree is None:
                 continue
             scope = self.names.scope_of[constant]
             start = self._content_start(constant)
@@ -352,8 +353,12 @@ class Module:
                     if start is None:
                         self._unplaced.add(node)
                     else:
-                        column = start + len(text) - len(text.lstrip()) + node.col_offset
-                        fstrings.place(self.source, node, column, column + (node.end_col_offset or 0) - node.col_offset)
+                        place = start + len(text) - len(text.lstrip())
+                        first, last = (
+                            place + len(text.strip().encode()[:column].decode())
+                            for column in (node.col_offset, node.end_col_offset)
+                        )
+                        fstrings.place(self.source, node, first, last)
                     for child in ast.iter_child_nodes(node):
                         self.names.parents[child] = node
             for node in ast.walk(tree):

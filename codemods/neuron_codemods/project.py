@@ -67,7 +67,7 @@ def collect(text: str, path: str) -> ModuleFacts:
     from neuron_codemods import data
     from neuron_codemods.module import Module
 
-    module = Module(text, path)
+    module = Module(text.removeprefix("\ufeff"), path)
     exports: dict[str, str] = {}
     for name, bindings in module.names.module.bindings.items():
         for binding in bindings:

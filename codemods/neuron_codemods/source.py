@@ -13,6 +13,7 @@ from functools import cached_property
 
 from neuron_codemods.model import Position, SourceError
 
+_INDENTATION = re.compile(r"[ \t\f]*")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 
@@ -78,8 +79,8 @@ class Source:
     def indentation(self, offset: int) -> str:
         """The white space at the start of the line that holds a place."""
         start = self.line_start(offset)
-        match = re.compile(r"[ \t\f]*").match(self.text, start)
-        return match.group() if match else ""
+        match = _INDENTATION.match(self.text, start)
+        return match.group().rpartition("\f")[2] if match else ""
 
     @cached_property
     def indentation_step(self) -> str:
@@ -101,10 +102,11 @@ class Source:
     def newline(self, offset: int) -> str:
         """The newline that a line inserted at a place should have: that of the line there, or the one before it."""
         index = self.position(offset).line - 1
-        for line in (*self.lines[index : index + 1], *reversed(self.lines[:index]), *self.lines[index + 1 :]):
-            for newline in ("\r\n", "\n", "\r"):
-                if line.endswith(newline):
-                    return newline
+        for number in (*range(index, -1, -1), *range(index + 1, len(self.lines))):
+            line = self.lines[number] if number < len(self.lines) else ""
+            ending = line[len(line.rstrip("\r\n")) :]
+            if ending:
+                return ending
         return "\n"
 
     @cached_property
@@ -142,10 +144,20 @@ def parse(text: str, path: str = "<text>") -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text.lstrip("\ufeff") if text.startswith("\ufeff") else text, filename=path)
+            return ast.parse(text, filename=path)
     except SyntaxError as error:
         raise SourceError(f"not Python 3: {error.msg}", error.lineno or 1, error.offset or 1) from None
     except ValueError as error:  # null bytes
         raise SourceError(f"not Python 3: {error}", 1) from None
     except (RecursionError, MemoryError):
         raise SourceError("nested too deeply to be parsed", 1) from None
+
+
+def parse_expression(text: str) -> ast.expr | None:
+    """The tree of an expression, or None when the text is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

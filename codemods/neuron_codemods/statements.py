@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import tokenize
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from neuron_codemods.edits import Edit
 from neuron_codemods.module import Module
@@ -16,9 +16,7 @@ _BLOCKS = ("body", "orelse", "finalbody")
 def first_line_statement(module: Module, statement: ast.stmt) -> ast.stmt:
     """The statement itself if it starts its line, or else the statement around it that does."""
     while True:
-        start = start_of(module.source, statement)
-        source = module.source
-        if not source.text[source.line_start(start) : start].strip(" \t\f"):
+        if _starts_line(module.source, start_of(module.source, statement)):
             return statement
         above = next((node for node in module.ancestors(statement) if isinstance(node, ast.stmt)), None)
         previous = _previous_on_line(module, statement)
@@ -30,12 +28,26 @@ def first_line_statement(module: Module, statement: ast.stmt) -> ast.stmt:
             return statement
 
 
+def _starts_line(source: Source, start: int) -> bool:
+    """Whether a statement starts its line, and that line is not the continuation of another."""
+    line_start = source.line_start(start)
+    if source.text[line_start:start].strip(" \t\f"):
+        return False
+    above = source.text[source.line_start(line_start - 1) : line_start] if line_start else ""
+    if not above.rstrip("\r\n").endswith("\\"):
+        return True
+    tokens = source.tokens_between(line_start - len(above), line_start)
+    return bool(tokens) and tokens[-1].kind == tokenize.COMMENT
+
+
 def _previous_on_line(module: Module, statement: ast.stmt) -> ast.stmt | None:
     block = module.block(statement)
     index = block.index(statement)
-    if index and block[index - 1].end_lineno == statement.lineno:
-        return block[index - 1]
-    return None
+    if not index:
+        return None
+    previous = block[index - 1]
+    between = module.source.text[module.source.span(previous)[1] : start_of(module.source, statement)]
+    return previous if ";" in between and "#" not in between else None
 
 
 def start_of(source: Source, statement: ast.stmt) -> int:
@@ -83,37 +95,50 @@ def remove(module: Module, statements: Iterable[ast.stmt], commented: Collection
 
     The comment lines above go with those in ``commented``.
     """
-    gone = list(dict.fromkeys(statements))
+    gone = dict.fromkeys(statements)
+    blocks = {id(block): block for block in map(module.block, gone)}
     edits = []
-    for statement in gone:
-        block = module.block(statement)
-        left = [other for other in block if other not in gone]
-        if not left and statement is block[-1] and not isinstance(module.parent(statement), ast.Module):
-            edits.append(Edit.replace(module.source.span(statement), "pass"))
-        else:
-            edits.append(Edit.delete(_whole(module, statement, statement in commented)))
+    for block in blocks.values():
+        at_top = isinstance(module.parent(block[0]), ast.Module)
+        if not at_top and all(statement in gone for statement in block):
+            *others, last = block
+            edits += [Edit.delete(_stretch(module, [other], last, commented)) for other in others]
+            edits.append(Edit.replace((start_of(module.source, last), module.source.span(last)[1]), "pass"))
+            continue
+        for run, following in _runs(block, gone):
+            edits.append(Edit.delete(_stretch(module, run, following, commented)))
     return edits
 
 
-def _whole(module: Module, statement: ast.stmt, with_comments: bool) -> tuple[int, int]:
-    """The stretch that goes with a statement: its lines, or its part of a line and one semicolon."""
+def _runs(block: list[ast.stmt], gone: Collection[ast.stmt]) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
+    """The statements that go, those on one line together, each with the statement that stays behind it there."""
+    run: list[ast.stmt] = []
+    for statement, following in zip(block, [*block[1:], None]):
+        shares = following is not None and following.lineno == statement.end_lineno
+        if statement in gone:
+            run.append(statement)
+        if run and not (shares and following in gone):
+            yield run, following if shares else None
+            run = []
+
+
+def _stretch(
+    module: Module, run: list[ast.stmt], following: ast.stmt | None, commented: Collection[ast.stmt]
+) -> tuple[int, int]:
+    """The stretch that goes with statements on one line: their lines, or their part of a line and the semicolons."""
     source = module.source
-    start, end = start_of(source, statement), source.span(statement)[1]
+    start, end = start_of(source, run[0]), source.span(run[-1])[1]
+    if following is not None and following.lineno == run[-1].end_lineno:
+        return start, start_of(source, following)
     line_start = source.line_start(start)
-    line_end = source.line_end(max(end - 1, start))
-    tokens = [token for token in source.tokens_between(end, line_end) if token.kind != tokenize.COMMENT]
-    before = source.text[line_start:start]
-    if not before.strip(" \t\f") and not tokens:
-        if with_comments:
-            line_start = _above_comments(source, line_start)
-        return _with_blank_lines(source, line_start, line_end)
-    if tokens and tokens[0].text == ";":
-        following = tokens[1].start if len(tokens) > 1 else tokens[0].end
-        if len(tokens) > 1 or not before.strip(" \t\f"):
-            return start, following
-    if before.rstrip().endswith(";"):
-        return line_start + before.rstrip().rindex(";"), end
-    return start, end
+    before = source.text[line_start:start].rstrip(" \t\f")
+    if before.endswith(";"):
+        return line_start + len(before) - 1, end
+    if before:
+        return start, end
+    if run[0] in commented:
+        line_start = _above_comments(source, line_start)
+    return _with_blank_lines(source, line_start, source.line_end(max(end - 1, start)))
 
 
 def _above_comments(source: Source, start: int) -> int:

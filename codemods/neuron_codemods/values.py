@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from neuron_codemods import data
-from neuron_codemods.edits import CallEdit, Edit
+from neuron_codemods.edits import CallEdit, Edit, Holder
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
 
@@ -47,24 +47,47 @@ def constant(module: Module, node: ast.AST | None) -> object:
     return literal(node)
 
 
-def in_order(call: ast.Call) -> list[ast.expr | ast.keyword]:
-    """The arguments of a call as written; a ``**mapping`` is a keyword whose ``arg`` is None."""
-    return sorted([*call.args, *call.keywords], key=lambda argument: (argument.lineno, argument.col_offset))
+def in_order(holder: Holder) -> list[ast.expr | ast.keyword]:
+    """The arguments of a call as written; a ``**mapping`` is a keyword whose ``arg`` is None.
+
+    The entries of a mapping with text keys are given as if they were keywords.
+    """
+    if isinstance(holder, ast.Dict):
+        return list(entries(holder))
+    return sorted([*holder.args, *holder.keywords], key=lambda argument: (argument.lineno, argument.col_offset))
 
 
-def remove_argument(call: ast.Call, argument: ast.expr | ast.keyword) -> CallEdit:
-    """The edit that takes one argument out of a call."""
-    return CallEdit(call, removed=frozenset({in_order(call).index(argument)}))
+@lru_cache(maxsize=64)
+def entries(mapping: ast.Dict) -> tuple[ast.keyword, ...]:
+    """The entries of a mapping as keywords; one whose key is no plain text has no name."""
+    found = []
+    for key, value in zip(mapping.keys, mapping.values, strict=True):
+        name = literal(key)
+        entry = ast.keyword(name if isinstance(name, str) else None, value)
+        ast.copy_location(entry, key or value)
+        entry.end_lineno, entry.end_col_offset = value.end_lineno, value.end_col_offset
+        found.append(entry)
+    return tuple(found)
 
 
-def rename_argument(call: ast.Call, argument: ast.expr | ast.keyword, name: str) -> CallEdit:
+def named(holder: Holder) -> Iterator[ast.keyword]:
+    """The keywords of a call, or the entries of a mapping."""
+    yield from entries(holder) if isinstance(holder, ast.Dict) else holder.keywords
+
+
+def remove_argument(holder: Holder, argument: ast.expr | ast.keyword) -> CallEdit:
+    """The edit that takes one argument out of a call, or one entry out of a mapping."""
+    return CallEdit(holder, removed=frozenset({in_order(holder).index(argument)}))
+
+
+def rename_argument(holder: Holder, argument: ast.expr | ast.keyword, name: str) -> CallEdit:
     """The edit that gives an argument another keyword, or its first one."""
-    return CallEdit(call, renamed=((in_order(call).index(argument), name),))
+    return CallEdit(holder, renamed=((in_order(holder).index(argument), name),))
 
 
-def replace_value(call: ast.Call, argument: ast.expr | ast.keyword, text: str) -> CallEdit:
+def replace_value(holder: Holder, argument: ast.expr | ast.keyword, text: str) -> CallEdit:
     """The edit that gives an argument another value."""
-    return CallEdit(call, values=((in_order(call).index(argument), text),))
+    return CallEdit(holder, values=((in_order(holder).index(argument), text),))
 
 
 def rename_attribute(module: Module, attribute: ast.Attribute, name: str) -> Edit:
@@ -94,10 +117,27 @@ class Arguments:
     is_parsed: bool
     is_neuron: bool
     """Whether the old class was Optimum Neuron's, and not already the native one."""
+    mappings: tuple[Holder, ...] = ()
+    """The literals of the mappings that the call takes arguments from and that serve for nothing else."""
+    unread: tuple[ast.keyword, ...] = ()
+    """The other mappings that the call takes arguments from."""
 
-    def value(self, name: str) -> ast.expr | None:
-        found = None if self.is_parsed else keyword(self.call, name)
-        return found.value if found is not None else None
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        return (self.call, *self.mappings)
+
+    def find(self, *names: str) -> tuple[Holder, ast.keyword] | None:
+        """An argument with one of these keywords, and what holds it."""
+        if self.is_parsed:
+            return None
+        return next(((holder, item) for holder in self.holders for item in named(holder) if item.arg in names), None)
+
+    def has(self, *names: str) -> bool:
+        return self.find(*names) is not None
+
+    def value(self, *names: str) -> ast.expr | None:
+        found = self.find(*names)
+        return found[1].value if found is not None else None
 
 
 @lru_cache(maxsize=16)
@@ -110,12 +150,54 @@ def _arguments(module: Module) -> Iterator[Arguments]:
     for call in module.calls:
         native = module.native(call.func)
         if native in ARGUMENT_CLASSES:
-            yield Arguments(call, native or "", False, is_neuron(module, call.func))
+            mappings, unread = _mappings(module, call)
+            yield Arguments(call, native or "", False, is_neuron(module, call.func), mappings, unread)
         elif native == PARSER:
             for node in parsed_classes(module, call):
                 parsed = module.native(node)
                 if parsed in ARGUMENT_CLASSES:
                     yield Arguments(call, parsed or "", True, is_neuron(module, node))
+
+
+def _mappings(module: Module, call: ast.Call) -> tuple[tuple[Holder, ...], tuple[ast.keyword, ...]]:
+    """The mappings that a call takes arguments from: those that can be read and changed, and the others."""
+    read: list[Holder] = []
+    unread = []
+    for item in call.keywords:
+        if item.arg is None:
+            mapping = _literal_mapping(module, item.value)
+            if mapping is not None:
+                read.append(mapping)
+            else:
+                unread.append(item)
+    return tuple(read), tuple(unread)
+
+
+def _literal_mapping(module: Module, node: ast.expr) -> Holder | None:
+    """``{...}`` or ``dict(...)`` behind a name that is bound once and only ever given to one ``**``."""
+    if isinstance(node, ast.Name):
+        binding = module.binding(node)
+        if binding is None or binding.value is None or len(binding.scope.bindings[binding.name]) != 1:
+            return None
+        if [reference.node for reference in module.references(binding)] != [node]:
+            return None
+        node = binding.value
+    if isinstance(node, ast.Dict):
+        return node if all(entry.arg is not None for entry in entries(node)) else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        plain = not node.args and all(item.arg is not None for item in node.keywords)
+        return node if plain and module.binding(node.func) is None else None
+    return None
+
+
+def is_copied(module: Module, node: ast.expr) -> bool:
+    """Whether a mapping is other arguments as they are: ``training_args.to_dict()``."""
+    if isinstance(node, ast.Name):
+        binding = module.binding(node)
+        if binding is None or binding.value is None:
+            return False
+        node = binding.value
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to_dict"
 
 
 def is_neuron(module: Module, node: ast.AST) -> bool:

@@ -73,6 +73,8 @@ class Migrated:
 
     data: bytes
     findings: tuple[Finding, ...] = ()
+    launch: tuple[str, ...] = ()
+    """For a script that is launched, what stands before its launcher now."""
 
 
 class DocumentError(Exception):

@@ -95,7 +95,7 @@ def migrate(data: bytes, path: str, settings: Settings, project: Project) -> Mig
         return Migrated(data, migration.findings)
     after = encode(migration.text, source)
     _check(data, after)
-    return Migrated(after, migration.findings)
+    return Migrated(after, migration.findings, migration.launch)
 
 
 def _place(data: bytes, offset: int) -> tuple[int, int]:

@@ -1,8 +1,12 @@
-"""The report for people: one line a finding, and at the end what was done and what is left."""
+"""The report for people: what was found where, and at the end what was done, what is left and how to launch it.
+
+On a terminal the findings of a file stand together, broken to its width. Anywhere else each is one line that begins
+with ``path:line:column:``, for grep and editors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -14,6 +18,10 @@ if TYPE_CHECKING:
     from neuron_codemods.model import Finding
 
 OUTCOMES = {"rewritten": "green", "review": "yellow", "manual": "red"}
+
+SHOWN_LAUNCHES = 8
+ROOM = 40
+"""Columns that a message needs; if there are fewer beside its place, it stands below."""
 
 
 class Mode(Enum):
@@ -53,19 +61,26 @@ class TextReport:
         self._told = err if mode in (Mode.DIFF, Mode.FILTER) else out
         self._detail = detail
         self._names = names
+        self._last = ""
+        """What was told last: nothing, a line or a group of lines."""
 
     def file(self, result: FileResult) -> None:
         """Tell of one file."""
         if result.problem is not None:
             self._problem(result.path, result.problem)
-        for finding in result.findings:
-            if finding.outcome.value in self._detail.value:
-                self._told.line(self._finding(result.path, finding))
+        findings = [finding for finding in result.findings if finding.outcome.value in self._detail.value]
+        done = ""
+        if result.changed and self._detail is not Detail.QUIET and self._mode in (Mode.WRITE, Mode.CHECK):
+            done = "Rewrote" if self._mode is Mode.WRITE else "Would rewrite"
+        if self._told.columns is None:
+            self._lines(result.path, findings, done)
+        elif findings or done:
+            self._group(result.path, findings, done)
         if result.after is not None and self._mode is Mode.DIFF:
             diff = unified(result.path, result.before, result.after)
+            if self._out.columns is not None:
+                self._apart("group", self._out)
             self._out.data(colored(diff) if self._out.color else diff)
-        elif result.changed and self._detail is not Detail.QUIET and self._mode in (Mode.WRITE, Mode.CHECK):
-            self._told.line(f"{'Rewrote' if self._mode is Mode.WRITE else 'Would rewrite'} {result.path}")
 
     def end(self, totals: Totals) -> None:
         """Tell what all files add up to."""
@@ -77,22 +92,51 @@ class TextReport:
         self._told.line()
         for line in self._summary(totals):
             self._told.line(line)
-        text = closing(totals)
-        if text:
+        commands, advice = closing(totals.launches)
+        if commands:
             self._told.line()
-            self._told.line(text)
+            self._told.line(self._told.style("Launch:", bold=True))
+            for command in commands:
+                self._told.line(f"  {command}")
+            self._told.paragraph(advice)
 
     def _problem(self, path: str, problem: Problem) -> None:
         place = path if problem.line is None else f"{path}:{problem.line}:{problem.column or 1}"
+        if self._err.columns is not None:
+            self._apart("line", self._err)
         self._err.line(f"{self._err.style(place, 'red', bold=True)}: {problem.reason}")
         if self._detail is Detail.VERBOSE and problem.detail:
             self._err.line(problem.detail.rstrip())
 
-    def _finding(self, path: str, finding: Finding) -> str:
-        place = f"{path}:{finding.start.line}:{finding.start.column}:"
-        outcome = self._told.style(finding.outcome.value, OUTCOMES[finding.outcome.value])
-        code = self._told.style(finding.code, "cyan")
-        return f"{place} {code} {outcome} {' '.join(finding.message.split())}"
+    def _lines(self, path: str, findings: Sequence[Finding], done: str) -> None:
+        for finding in findings:
+            outcome = self._told.style(finding.outcome.value, OUTCOMES[finding.outcome.value])
+            code = self._told.style(finding.code, "cyan")
+            place = f"{path}:{finding.start.line}:{finding.start.column}:"
+            self._told.line(f"{place} {code} {outcome} {_message(finding)}")
+        if done:
+            self._told.line(f"{done} {path}")
+
+    def _group(self, path: str, findings: Sequence[Finding], done: str) -> None:
+        self._apart("group" if findings else "line", self._told)
+        self._told.line(f"{done} {self._told.style(path, bold=True)}".lstrip())
+        places = [f"{finding.start.line}:{finding.start.column}" for finding in findings]
+        width = max(map(len, places), default=0)
+        longest = max((len(finding.outcome.value) for finding in findings), default=0)
+        for place, finding in zip(places, findings, strict=True):
+            outcome = self._told.style(finding.outcome.value.ljust(longest), OUTCOMES[finding.outcome.value])
+            before = f"  {place.rjust(width)}  {self._told.style(finding.code, 'cyan')}  {outcome}  "
+            indentation = width + len(finding.code) + longest + 8
+            if (self._told.columns or 0) - indentation < ROOM:
+                self._told.line(before.rstrip())
+                before, indentation = "    ", 4
+            self._told.paragraph(_message(finding), before, indentation)
+
+    def _apart(self, kind: str, stream: Output) -> None:
+        """An empty line before a group of lines, and behind it."""
+        if self._last and "group" in (self._last, kind):
+            stream.line()
+        self._last = kind
 
     def _summary(self, totals: Totals) -> list[str]:
         done = "rewritten" if self._mode in (Mode.WRITE, Mode.FILTER) else "would be rewritten"
@@ -114,9 +158,33 @@ class TextReport:
         for code in sorted({code for code, _ in totals.references}):
             numbers = (totals.references[code, outcome] for outcome in OUTCOMES)
             rows.append((code, names.get(code, ""), *(f"{number:,}" if number else "-" for number in numbers)))
-        return aligned(rows, frozenset(range(2, 2 + len(OUTCOMES))))
+        colors = ("cyan", "", *OUTCOMES.values())
+
+        def styled(column: int, cell: str) -> str:
+            plain = not colors[column] or cell.strip() == "-"
+            return cell if plain else self._told.style(cell, colors[column])
+
+        return aligned(rows, frozenset(range(2, 2 + len(OUTCOMES))), styled)
 
 
-def closing(totals: Totals) -> str:
-    """The last paragraph: how to launch what was migrated. Empty until findings can tell."""
-    return ""
+def closing(launches: Sequence[tuple[str, str]]) -> tuple[list[str], str]:
+    """How to launch what was migrated, one command a script, and what to know of it."""
+    if not launches:
+        return [], ""
+    from shlex import quote
+
+    commands = [
+        f"{before} torchrun --nproc_per_node=<cores> {'script.py' if path.startswith('<') else quote(path)}".lstrip()
+        for before, path in launches[:SHOWN_LAUNCHES]
+    ]
+    if len(launches) > SHOWN_LAUNCHES:
+        commands.append(f"and {len(launches) - SHOWN_LAUNCHES:,} more")
+    advice = "Drop the Neuron flags (--tensor_parallel_size, --zero_1, ...) from the launch scripts."
+    if any(before for before, _ in launches):
+        sizes = "TP_SIZE x FSDP_SIZE must be the number of processes; FSDP_SIZE, if not set, is what is missing. "
+        advice = sizes + advice
+    return commands, advice
+
+
+def _message(finding: Finding) -> str:
+    return " ".join(finding.message.split())

@@ -214,5 +214,5 @@ def _loading_keywords() -> frozenset[str]:
     names = set(inspect.signature(loader).parameters)
     for function in (loader, auto):
         names |= set(re.findall(r"""kwargs\.(?:pop|get)\(\s*["'](\w+)["']""", inspect.getsource(function)))
-    configuration = find("transformers.LlamaConfig")
-    return frozenset(names | set(vars(configuration())))  # type: ignore[operator]
+    configuration = find("transformers.LlamaConfig")()  # type: ignore[operator]
+    return frozenset(names | {name for name in dir(configuration) if not callable(getattr(configuration, name, None))})

@@ -7,7 +7,7 @@ import importlib.util
 import re
 
 import pytest
-from neuron_codemods import Case, Settings, migrate
+from neuron_codemods import Case, Outcome, Settings, migrate
 from neuron_codemods.registry import ROOMS, RuleModule, rules
 
 from . import binding
@@ -95,7 +95,7 @@ def test_outcomes(pair: tuple[RuleModule, Case]) -> None:
         assert findings == []
     for finding in findings:
         assert finding.outcome in module.rule.outcomes
-        assert finding.message.endswith((".", "?")), finding.message
+        assert finding.message.endswith(".") or "https://" in finding.message, finding.message
         assert finding.url == module.rule.url
 
 
@@ -116,10 +116,17 @@ def test_newlines_stay(pair: tuple[RuleModule, Case], newline: str) -> None:
     assert migrate(text, settings=only(module)).text == case.expected.replace("\n", newline)
 
 
+def is_finished(case: Case) -> bool:
+    """Whether all of a case is rewritten, so that the result must fit: what is left for a person need not."""
+    findings = migrate(case.before).findings
+    return bool(findings) and all(finding.outcome is not Outcome.MANUAL for finding in findings)
+
+
 @pytest.mark.libraries
-@every_case
+@pytest.mark.parametrize("pair", [pair for pair in CASES if is_finished(pair[1])], ids=case_id)
 def test_result_fits_the_libraries(pair: tuple[RuleModule, Case]) -> None:
     for name in binding.CHECKED:
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
-    assert binding.problems(migrate(pair[1].before).text) == []
+    migration = migrate(pair[1].before)
+    assert binding.problems(migration.text) == []

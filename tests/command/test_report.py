@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -118,6 +119,136 @@ def _on_a_terminal(project: Project, *given: str, **env: str) -> tuple[int, str]
     return run.wait(timeout=20), seen.decode()
 
 
+def _plain(seen: str) -> list[str]:
+    return re.sub(r"\x1b\[\d*m", "", seen).splitlines()
+
+
+GROUPS = {
+    "a.py": "optimum_old\n",
+    "b.py": "\n" * 9 + "optimum_hard, optimum_long",
+    "c.py": "optimum_old\n",
+    "d.py": "optimum_old\n",
+    "e.py": "optimum (",
+    "f.py": "optimum_hard\n",
+}
+
+
+def test_findings_of_a_file_stand_together_on_a_terminal(project: Project) -> None:
+    status, seen = _on_a_terminal(project.write(GROUPS), ".", "--check", COLUMNS="80")
+    assert status == 13
+    assert _plain(seen)[: _plain(seen).index("code   rule      rewritten  review  manual")] == [
+        "Would rewrite a.py",
+        "",
+        "Would rewrite b.py",
+        "   10:1  NM201  manual  Write this by hand.",
+        "  10:15  NM102  review  A-long-word A-long-word A-long-word A-long-word",
+        *["                        A-long-word A-long-word A-long-word A-long-word"] * 4,
+        "                        https://example.org/" + "x" * 60,
+        "",
+        "Would rewrite c.py",
+        "Would rewrite d.py",
+        "e.py:1:9: '(' was never closed",
+        "",
+        "f.py",
+        "  1:1  NM201  manual  Write this by hand.",
+        "",
+        "Files: 6 scanned, 5 with Optimum Neuron, 4 would be rewritten, 1 could not be processed.",
+        "References: 6 found, 3 rewritten, 1 to review, 2 to do by hand.",
+        "",
+    ]
+
+
+def test_messages_stand_below_their_places_on_a_narrow_terminal(project: Project) -> None:
+    project.write({"a.py": "optimum_hard; optimum_long"})
+    seen = _plain(_on_a_terminal(project, ".", COLUMNS="40")[1])
+    assert seen[:5] == [
+        "Rewrote a.py",
+        "   1:1  NM201  manual",
+        "    Write this by hand.",
+        "  1:15  NM102  review",
+        "    A-long-word A-long-word A-long-word",
+    ]
+
+
+def test_lines_are_not_too_long_to_read_on_a_wide_terminal(project: Project) -> None:
+    seen = _plain(_on_a_terminal(project.write({"a.py": "optimum_long"}), ".", COLUMNS="300")[1])
+    assert 100 < len(seen[1]) <= 120
+
+
+def test_quiet_names_the_file_of_what_is_left_on_a_terminal(project: Project) -> None:
+    status, seen = _on_a_terminal(project.write(GROUPS), "b.py", "d.py", "--quiet")
+    assert (status, _plain(seen)) == (4, ["b.py", "  10:1  NM201  manual  Write this by hand."])
+
+
+def test_a_diff_follows_what_is_said_of_its_file_on_a_terminal(project: Project) -> None:
+    seen = _plain(_on_a_terminal(project.write(GROUPS), "a.py", "b.py", "f.py", "--diff", COLUMNS="300")[1])
+    seen = [line[:15] for line in seen if not line.startswith(" " * 15)]
+    shown = seen[: seen.index("code   rule    ")]
+    assert shown == [
+        *("--- a/a.py", "+++ b/a.py", "@@ -1 +1 @@", "-optimum_old", "+native_new", ""),
+        *("b.py", "   10:1  NM201 ", "  10:15  NM102 ", "", "--- a/b.py", "+++ b/b.py", "@@ -7,4 +7,4 @@"),
+        *(" ", " ", " ", "-optimum_hard, ", "\\ No newline at", "+optimum_hard, ", "\\ No newline at", ""),
+        *("f.py", "  1:1  NM201  m", "", "Files: 3 scanne", "References: 4 f", ""),
+    ]
+
+
+def test_an_editor_that_runs_the_command_in_a_dumb_terminal_gets_a_line_for_each_finding(project: Project) -> None:
+    seen = _on_a_terminal(project.write(GROUPS), "b.py", "--check", TERM="dumb", COLUMNS="40")[1].splitlines()
+    assert seen[0] == "b.py:10:1: NM201 manual Write this by hand."
+    assert seen[1].startswith("b.py:10:15: NM102 review A-long-word")
+    assert seen[2] == "Would rewrite b.py"
+
+
+def _launches(project: Project) -> Project:
+    return project.write(
+        {
+            "a.py": "optimum_old  # launch: TP_SIZE=2\n",
+            "my scripts/b.py": "optimum_old  # launch:\n",
+            "c.py": "optimum_hard  # launch: TP_SIZE=9\n",
+            "d.py": "optimum_old\n",
+            "e.py": "optimum_break  # launch: TP_SIZE=9\n",
+        }
+    )
+
+
+ADVICE = "Drop the Neuron flags (--tensor_parallel_size, --zero_1, ...) from the launch scripts.\n"
+SIZES = "TP_SIZE x FSDP_SIZE must be the number of processes; FSDP_SIZE, if not set, is what is missing. "
+
+
+@pytest.mark.parametrize("given", [(), ("--check",), ("--diff",)])
+def test_the_report_ends_with_how_to_launch_the_rewritten_scripts(project: Project, given: tuple[str, ...]) -> None:
+    ended = _launches(project).run("a.py", "my scripts", "c.py", "d.py", "e.py", *given)
+    assert (ended.err if "--diff" in given else ended.text).endswith(
+        "\n\nLaunch:\n"
+        "  TP_SIZE=2 torchrun --nproc_per_node=<cores> a.py\n"
+        "  torchrun --nproc_per_node=<cores> 'my scripts/b.py'\n" + SIZES + ADVICE
+    )
+
+
+def test_sizes_are_not_spoken_of_where_no_script_has_any(project: Project) -> None:
+    ended = _launches(project).run("my scripts", "d.py")
+    assert ended.text.endswith("\n\nLaunch:\n  torchrun --nproc_per_node=<cores> 'my scripts/b.py'\n" + ADVICE)
+
+
+@pytest.mark.parametrize("given", [("c.py", "d.py", "e.py"), ("a.py", "--quiet")])
+def test_nothing_is_said_of_launching_where_nothing_to_launch_was_rewritten(
+    project: Project, given: tuple[str, ...]
+) -> None:
+    assert "torchrun" not in _launches(project).run(*given).text
+
+
+def test_few_of_many_scripts_are_named(project: Project) -> None:
+    project.write({f"{number:02}.py": "optimum_old  # launch: TP_SIZE=2" for number in range(20)})
+    ended = project.run(".")
+    assert ended.text.count("torchrun") == 8
+    assert ended.text.endswith("<cores> 07.py\n  and 12 more\n" + SIZES + ADVICE)
+
+
+def test_a_script_from_standard_input_is_launched_by_some_name(project: Project) -> None:
+    ended = project.run("-", stdin=b"optimum_old  # launch: TP_SIZE=2")
+    assert "\n  TP_SIZE=2 torchrun --nproc_per_node=<cores> script.py\n" in ended.err
+
+
 def test_a_terminal_gets_colours(project: Project) -> None:
     status, seen = _on_a_terminal(project.write(ALL), ".")
     assert status == 4
@@ -146,7 +277,7 @@ def test_long_work_shows_a_bar_and_takes_it_away_again(project: Project) -> None
     assert status == 0
     assert "Migrating" in seen
     assert "Migrating" not in seen.rpartition("\x1b[2K")[2]
-    assert "Rewrote 249.py\r\n" in seen
+    assert "Rewrote 249.py" in _plain(seen)
 
 
 @pytest.mark.parametrize(("given", "env"), [((), {"CI": "true"}), (("--quiet",), {})])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from neuron_codemods.data import Keyword, keywords
-from neuron_codemods.edits import AnyEdit, CallEdit, Change, InsertLines
+from neuron_codemods.edits import AnyEdit, CallEdit, Change, Holder, InsertLines
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import loads, trains
@@ -23,8 +23,9 @@ from neuron_codemods.values import (
     Arguments,
     all_arguments,
     constant,
-    keyword,
+    is_copied,
     literal,
+    named,
     remove_argument,
     rename_argument,
     replace_value,
@@ -39,12 +40,19 @@ RULE = Rule(
 )
 
 
+_UNREAD = (
+    "This mapping cannot be read here: take out of it what native arguments refuse (tensor_parallel_size, zero_1, "
+    "overwrite_output_dir, evaluation_strategy, warmup_ratio ...)."
+)
+
+
 @dataclass(frozen=True)
 class Given:
     """A keyword in a call that makes training arguments."""
 
     module: Module
     made: Arguments
+    holder: Holder
     item: ast.keyword
 
     @property
@@ -63,16 +71,16 @@ class Given:
         return Change(outcome, self.item, message, edits, requires)
 
     def remove(self) -> CallEdit:
-        return remove_argument(self.made.call, self.item)
+        return remove_argument(self.holder, self.item)
 
     def rename(self, name: str) -> CallEdit:
-        return rename_argument(self.made.call, self.item, name)
+        return rename_argument(self.holder, self.item, name)
 
     def replace(self, text: str) -> CallEdit:
-        return replace_value(self.made.call, self.item, text)
+        return replace_value(self.holder, self.item, text)
 
     def has(self, name: str) -> bool:
-        return keyword(self.made.call, name) is not None
+        return self.made.has(name)
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -81,15 +89,16 @@ def check(module: Module) -> Iterator[Change]:
     for made in all_arguments(module):
         if made.is_parsed:
             continue
-        for item in made.call.keywords:
-            if item.arg is None:
-                yield from _splat(module, made, item)
-                continue
-            given = Given(module, made, item)
-            handler = _HANDLERS.get(item.arg)
-            change = handler(given) if handler is not None else _by_table(given)
-            if change is not None:
-                yield change
+        for holder in made.holders:
+            for item in named(holder):
+                if item.arg is not None:
+                    given = Given(module, made, holder, item)
+                    change = _HANDLERS.get(item.arg, _by_table)(given)
+                    if change is not None:
+                        yield change
+        for item in made.unread:
+            if made.is_neuron and not is_copied(module, item.value):
+                yield Change(Outcome.MANUAL, item.value, _UNREAD)
 
 
 def _rows(made: Arguments) -> dict[str, tuple[Keyword, ...]]:
@@ -113,36 +122,6 @@ def _by_table(given: Given) -> Change | None:
 
 def _inert(row: Keyword) -> tuple[str, ...]:
     return ("None", "False", row.default)
-
-
-def _splat(module: Module, made: Arguments, item: ast.keyword) -> Iterator[Change]:
-    """A ``**mapping`` may hold any of these keywords; look into the dictionary if it is in this file."""
-    node = item.value
-    if isinstance(node, ast.Call) or not made.is_neuron:
-        return
-    names: list[str] | None = None
-    if isinstance(node, ast.Name):
-        binding = module.binding(node)
-        held = binding.value if binding is not None else None
-        if isinstance(held, ast.Call) and isinstance(held.func, ast.Attribute) and held.func.attr == "to_dict":
-            return
-        if isinstance(held, ast.Dict) and all(isinstance(literal(key), str) for key in held.keys if key):
-            names = [str(literal(key)) for key in held.keys if key]
-        elif isinstance(held, ast.Call) and isinstance(held.func, ast.Name) and held.func.id == "dict":
-            names = [inner.arg for inner in held.keywords if inner.arg]
-    rows = _rows(made)
-    if names is not None:
-        stale = [name for name in names if name in rows and rows[name][0].action != "keep"]
-        if not stale:
-            return
-        message = f"Take these out of the mapping, as native arguments refuse them: {', '.join(stale)}."
-        yield Change(Outcome.MANUAL, item.value, message)
-        return
-    message = (
-        "This mapping cannot be read here: take out of it what native arguments refuse (tensor_parallel_size, zero_1, "
-        "overwrite_output_dir, evaluation_strategy, warmup_ratio ...)."
-    )
-    yield Change(Outcome.MANUAL, item.value, message)
 
 
 # Handlers -----------------------------------------------------------------------------------------------------------
@@ -207,10 +186,10 @@ def _zero(given: Given) -> Change:
 
 
 def _warmup_ratio(given: Given) -> Change:
-    steps = keyword(given.made.call, "warmup_steps")
+    steps = given.made.find("warmup_steps")
     if steps is not None:
-        if literal(steps.value) == 0:
-            zero = remove_argument(given.made.call, steps)
+        if literal(steps[1].value) == 0:
+            zero = remove_argument(*steps)
             message = "warmup_ratio is called warmup_steps: a float below 1 is a ratio."
             return given.change(Outcome.REWRITTEN, message, zero, given.rename("warmup_steps"))
         message = "warmup_ratio goes: warmup_steps, which is given as well, has always won."
@@ -230,7 +209,7 @@ def _warmup_ratio(given: Given) -> Change:
 def _logging_dir(given: Given) -> Change:
     if given.known is None:
         return given.change(Outcome.REWRITTEN, "logging_dir=None goes.", given.remove())
-    statement = given.module.statement(given.made.call)
+    statement = given.module.statement(given.holder)
     line = f'os.environ.setdefault("TENSORBOARD_LOGGING_DIR", {given.text})'
     message = "logging_dir is the environment variable TENSORBOARD_LOGGING_DIR."
     if "\n" in given.text or "\r" in given.text or isinstance(statement, (ast.Return, ast.ClassDef)):

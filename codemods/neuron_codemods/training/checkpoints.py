@@ -16,7 +16,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.defaults import is_copy, saves_only_model
 from neuron_codemods.training.parallel import loads
-from neuron_codemods.values import Arguments, all_arguments, has_splat, keyword, literal
+from neuron_codemods.values import Arguments, all_arguments, keyword, literal
 
 RULE = Rule(
     code="NM133",
@@ -41,7 +41,7 @@ def check(module: Module) -> Iterator[Change]:
         if item.is_parsed:
             yield Change(Outcome.REVIEW, item.call, _MESSAGE)
         elif saves_only_model(module, item):
-            if has_splat(item.call):
+            if item.unread:
                 yield Change(Outcome.REVIEW, item.call, f"{_MESSAGE} Put it into the ** mapping.")
             else:
                 edit = CallEdit(item.call, added=(("save_only_model", "True"),))

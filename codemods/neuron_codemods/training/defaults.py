@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-
 from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, era
 from neuron_codemods.training.parallel import loads
-from neuron_codemods.values import SFT_CONFIG, Arguments, constant, keyword, literal
+from neuron_codemods.values import SFT_CONFIG, Arguments, constant, is_copied, literal
 
 COMMON = {
     "average_tokens_across_devices": "False",
@@ -49,8 +47,8 @@ def changed(module: Module, made: Arguments) -> dict[str, str]:
     if may_be_tensor_parallel(module):
         del wanted["average_tokens_across_devices"]
     if not made.is_parsed:
-        wanted = {name: text for name, text in wanted.items() if not _is_given(made.call, name)}
-        if constant(module, made.value("bf16")) is True and keyword(made.call, "use_cpu") is None:
+        wanted = {name: text for name, text in wanted.items() if not _is_given(made, name)}
+        if constant(module, made.value("bf16")) is True and not made.has("use_cpu"):
             wanted["use_cpu"] = ""
     return dict(sorted(wanted.items()))
 
@@ -65,23 +63,15 @@ def may_be_tensor_parallel(module: Module) -> bool:
     return any(load.is_sharded and not load.is_lora and load.size.known != 1 for load in loads(module))
 
 
-def _is_given(call: ast.Call, name: str) -> bool:
-    if name == "optim" and keyword(call, "adafactor") is not None:
+def _is_given(made: Arguments, name: str) -> bool:
+    if name == "optim" and made.has("adafactor"):
         return True
-    return keyword(call, name, OLD_NAMES.get(name, name)) is not None
+    return made.has(name, OLD_NAMES.get(name, name))
 
 
 def is_copy(module: Module, made: Arguments) -> bool:
     """Whether arguments are made from others: ``SFTConfig(**training_args.to_dict())``."""
-    for item in made.call.keywords:
-        if item.arg is None:
-            node: ast.AST | None = item.value
-            if isinstance(node, ast.Name):
-                binding = module.binding(node)
-                node = binding.value if binding is not None else None
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to_dict":
-                return True
-    return False
+    return any(is_copied(module, item.value) for item in made.unread)
 
 
 def saves_only_model(module: Module, made: Arguments) -> bool:
@@ -91,4 +81,4 @@ def saves_only_model(module: Module, made: Arguments) -> bool:
     if made.is_parsed:
         return True
     strategy = made.value("save_strategy")
-    return literal(strategy) != "no" and keyword(made.call, "save_only_model") is None
+    return literal(strategy) != "no" and not made.has("save_only_model")

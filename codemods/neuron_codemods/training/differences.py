@@ -118,7 +118,7 @@ def _may_use_bf16(module: Module) -> bool:
 def _texts(module: Module, call: ast.Call) -> Iterator[Change]:
     configs = [made for made in all_arguments(module) if made.native == SFT_CONFIG and not made.is_parsed]
     packed = any(made.value("packing") is not None and literal(made.value("packing")) is True for made in configs)
-    padded = any(keyword(made.call, "pad_to_multiple_of") is not None for made in configs)
+    padded = any(made.has("pad_to_multiple_of") for made in configs)
     if not packed and not padded:
         yield Change(Outcome.REVIEW, call, _PADDING)
     first, last = bounds(module)
@@ -128,7 +128,7 @@ def _texts(module: Module, call: ast.Call) -> Iterator[Change]:
         if keyword(call, "formatting_func") is None:
             yield Change(Outcome.REVIEW, call, _PROMPTS)
             yield Change(Outcome.REVIEW, call, _SPECIAL)
-        if configs and not any(keyword(made.call, "max_seq_length", "max_length") for made in configs):
+        if configs and not any(made.has("max_seq_length", "max_length") for made in configs):
             yield Change(Outcome.REVIEW, call, _LENGTH)
     if last >= (0, 4, 2) and not packed:
         yield Change(Outcome.REVIEW, call, _NEW_TEXTS)

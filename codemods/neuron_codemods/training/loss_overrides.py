@@ -26,7 +26,8 @@ RULE = Rule(
 )
 
 _MESSAGE = (
-    "The trainer passes num_items_in_batch, the number of tokens of the whole accumulated batch, and expects a loss that is "
+    "The trainer passes num_items_in_batch, the number of tokens of the whole accumulated batch, and expects a loss "
+    "that is "
     "summed and divided by it; a loss that is a mean is averaged over the accumulation steps as before."
 )
 

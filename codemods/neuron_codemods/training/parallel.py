@@ -20,7 +20,6 @@ from neuron_codemods.values import (
     all_arguments,
     arguments_of,
     constant,
-    has_splat,
     is_neuron,
     keyword,
     literal,
@@ -257,7 +256,7 @@ def _of_arguments(module: Module, made: Arguments | None, call: ast.AST) -> Size
         return Size(None)
     value = made.value("tensor_parallel_size")
     if value is None:
-        return Size(None) if has_splat(made.call) else Size("1", 1)
+        return Size(None) if made.unread else Size("1", 1)
     return _size_of(module, value, call)
 
 
@@ -271,7 +270,7 @@ def _size_of(module: Module, node: ast.expr, call: ast.AST, depth: int = 0) -> S
         if made is not None:
             value = made.value("tensor_parallel_size")
             if value is None:
-                return Size(None) if made.is_parsed or has_splat(made.call) else Size("1", 1)
+                return Size(None) if made.is_parsed or made.unread else Size("1", 1)
             return _size_of(module, value, call, depth + 1)
     if isinstance(node, ast.Name):
         binding = module.binding(node)

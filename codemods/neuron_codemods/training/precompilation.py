@@ -1,7 +1,7 @@
 """Folds what a script did otherwise while `neuron_parallel_compile` extracted its graphs.
 
-There is nothing to extract any more: `is_precompilation()` and `os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY")` are never
-true. A guard keeps the branch that trains.
+There is nothing to extract any more: `is_precompilation()` and `os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY")` are
+never true. A guard keeps the branch that trains.
 
 https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/index.html
 """

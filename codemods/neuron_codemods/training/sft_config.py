@@ -16,7 +16,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.releases import bounds
 from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import SFT_CONFIG, all_arguments, keyword, literal, remove_argument
+from neuron_codemods.values import SFT_CONFIG, Arguments, all_arguments, literal, remove_argument
 
 RULE = Rule(
     code="NM112",
@@ -32,15 +32,15 @@ def check(module: Module) -> Iterator[Change]:
         return
     for made in all_arguments(module):
         if made.native == SFT_CONFIG and not made.is_parsed and made.is_neuron:
-            yield from _packing(module, made.call)
-            yield from _dataset(made.call)
+            yield from _packing(module, made)
+            yield from _dataset(made)
 
 
-def _packing(module: Module, call: ast.Call) -> Iterator[Change]:
-    packing = keyword(call, "packing")
-    if packing is None or literal(packing.value) in (False, None) or keyword(call, "packing_strategy") is not None:
+def _packing(module: Module, made: Arguments) -> Iterator[Change]:
+    packing = made.value("packing")
+    if packing is None or literal(packing) in (False, None) or made.has("packing_strategy"):
         return
-    edit = CallEdit(call, added=(("packing_strategy", '"wrapped"'),))
+    edit = CallEdit(made.call, added=(("packing_strategy", '"wrapped"'),))
     _, last = bounds(module)
     message = 'Packing joined the samples and cut them into equal chunks; packing_strategy="wrapped" does so natively.'
     if last >= (0, 4, 2):
@@ -51,10 +51,10 @@ def _packing(module: Module, call: ast.Call) -> Iterator[Change]:
     yield Change(Outcome.REVIEW, packing, message, (edit,))
 
 
-def _dataset(call: ast.Call) -> Iterator[Change]:
-    options = keyword(call, "dataset_kwargs")
-    if options is not None and isinstance(options.value, ast.Dict):
-        ignored = [literal(key) for key in options.value.keys if key is not None]
+def _dataset(made: Arguments) -> Iterator[Change]:
+    options = made.value("dataset_kwargs")
+    if isinstance(options, ast.Dict):
+        ignored = [literal(key) for key in options.keys if key is not None]
         names = [str(name) for name in ignored if name != "skip_prepare_dataset"]
         if names:
             message = (
@@ -62,10 +62,10 @@ def _dataset(call: ast.Call) -> Iterator[Change]:
                 "tokenizer.add_bos_token=False, if you relied on it."
             )
             yield Change(Outcome.REVIEW, options, message)
-    column = keyword(call, "dataset_text_field")
-    if column is not None and literal(column.value) is None:
+    column = made.find("dataset_text_field")
+    if column is not None and literal(column[1].value) is None:
         message = "dataset_text_field=None goes: a formatting function or a chat data set needs none."
-        yield Change(Outcome.REWRITTEN, column, message, (remove_argument(call, column),))
+        yield Change(Outcome.REWRITTEN, column[1], message, (remove_argument(*column),))
 
 
 CASES = (

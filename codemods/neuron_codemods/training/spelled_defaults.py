@@ -17,7 +17,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, era
 from neuron_codemods.training.defaults import changed, is_copy
 from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import Arguments, all_arguments, has_splat, keyword
+from neuron_codemods.values import Arguments, all_arguments
 
 RULE = Rule(
     code="NM111",
@@ -37,7 +37,7 @@ def check(module: Module) -> Iterator[Change]:
         if made.is_parsed or is_copy(module, made):
             continue
         wanted = changed(module, made)
-        if has_splat(made.call):
+        if made.unread:
             names = ", ".join(f"{name}={text}" for name, text in wanted.items() if text)
             message = f"Unless the ** mapping holds them, these defaults have changed; the old ones were {names}."
             yield Change(Outcome.REVIEW, made.call, message)
@@ -66,7 +66,7 @@ def _ambiguous(made: Arguments) -> Iterator[Change]:
     sizes = [
         name
         for name in ("per_device_train_batch_size", "per_device_eval_batch_size")
-        if keyword(made.call, name, name.replace("device", "gpu")) is None
+        if not made.has(name, name.replace("device", "gpu"))
     ]
     if sizes:
         message = (
@@ -75,7 +75,7 @@ def _ambiguous(made: Arguments) -> Iterator[Change]:
             "you trained with."
         )
         yield Change(Outcome.REVIEW, made.call, message)
-    if keyword(made.call, "log_level") is None:
+    if not made.has("log_level"):
         message = 'The default of log_level was "info" in releases 0.4.0 to 0.4.5; it is "passive" now, as before 0.4.'
         yield Change(Outcome.REVIEW, made.call, message)
 

@@ -15,6 +15,7 @@ WORDS = {
     "optimum_other": ("native_other", "NM102", Outcome.REVIEW, "optimum_other became native_other;\nmind the memory."),
     "optimum_hard": ("optimum_hard", "NM201", Outcome.MANUAL, "Write this by hand."),
     "optimum_snow": ("'\N{SNOWMAN}'", "NM101", Outcome.REWRITTEN, "A snowman."),
+    "optimum_long": ("native_long", "NM102", Outcome.REVIEW, "A-long-word " * 20 + "https://example.org/" + "x" * 60),
     "optimum_break": ("def (", "NM101", Outcome.REWRITTEN, "No Python."),
     "optimum_two_lines": ("native = 1\nnative", "NM101", Outcome.REWRITTEN, "Two lines."),
 }
@@ -49,7 +50,7 @@ def migrate(text: str, *, path: str = "<stdin>", settings: Settings = DEFAULTS, 
         return new
 
     new = re.sub("|".join(WORDS), word, text)
-    return Migration(new, new != text, tuple(findings))
+    return Migration(new, new != text, tuple(findings), tuple(re.findall(r"# launch: ?(.*)", text)))
 
 
 def _misbehave(text: str) -> None:

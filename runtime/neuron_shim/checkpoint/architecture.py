@@ -1,0 +1,39 @@
+"""What transformers knows about a model before any weight is loaded: names, shapes, which tensors are tied."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def empty_model(config: Mapping[str, Any]) -> Any | None:
+    """The model of a config, without storage; None if it is not one of transformers' own (custom code)."""
+    names = config.get("architectures") or ()
+    if len(names) != 1 or config.get("auto_map"):
+        return None
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        return None
+    model_class = getattr(transformers, names[0], None)
+    if model_class is None or not issubclass(model_class, transformers.PreTrainedModel):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "config.json").write_text(json.dumps(dict(config)), encoding="utf-8")
+        try:
+            loaded = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
+            with torch.device("meta"):
+                return model_class(loaded)
+        except (ValueError, KeyError, TypeError, ImportError, AttributeError):
+            return None  # a config of a later release: the caller says that it could not be checked
+
+
+def tied_names(model: Any) -> dict[str, str]:
+    """Name of each tensor that is only another name, and the one that is kept."""
+    return dict(getattr(model, "all_tied_weights_keys", None) or {})

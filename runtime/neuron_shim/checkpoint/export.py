@@ -1,0 +1,296 @@
+"""Bring a checkpoint into the form that every tool reads: safetensors, config, tokenizer."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuron_shim.checkpoint.companions import companions_in
+from neuron_shim.checkpoint.config import finished_config
+from neuron_shim.checkpoint.destination import Destination
+from neuron_shim.checkpoint.dtypes import WEIGHT_DTYPES, bits_of, requested
+from neuron_shim.checkpoint.errors import ExportError
+from neuron_shim.checkpoint.layouts import Request, open_source
+from neuron_shim.checkpoint.layouts.live_model import parallel_device
+from neuron_shim.checkpoint.ranks import Ranks
+from neuron_shim.checkpoint.safetensors_file import Written, write_file
+from neuron_shim.checkpoint.sharding import parse_size, split
+from neuron_shim.checkpoint.source import Checkpoint
+from neuron_shim.checkpoint.tensors import Tensor, cast
+from neuron_shim.checkpoint.tied import without_duplicates
+from neuron_shim.checkpoint.verify import verify_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
+
+MAX_SHARD_SIZE = "5GB"
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What was exported; of a dry run, what would be."""
+
+    source: str
+    destination: str
+    layout: str
+    tensors: int
+    bytes: int
+    """Of the weights at the destination."""
+
+    files: Mapping[str, int]
+    """Each file of weights and its tensors."""
+
+    companions: tuple[str, ...]
+    dropped: tuple[str, ...]
+    """Tensors that the model ties to another, equal one."""
+
+    left_behind: tuple[str, ...]
+    notes: tuple[str, ...]
+    seconds: float
+    dry_run: bool
+
+
+def export_checkpoint(
+    source: Any,
+    destination: str | os.PathLike[str],
+    *,
+    dtype: Any = None,
+    max_shard_size: int | str = MAX_SHARD_SIZE,
+    merge_adapter: bool | str | os.PathLike[str] = False,
+    tokenizer: Any = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+) -> ExportReport | None:
+    """Write ``source`` as plain safetensors with its config and tokenizer files, which any GPU loads.
+
+        export_checkpoint("run/checkpoint-500", "model", dtype="bf16")
+        export_checkpoint(trainer.model, "model", tokenizer=tokenizer)  # every rank calls it
+
+    The layout of the source is found out from its files. Tensors go through one at a time: in memory are 8 MiB of one
+    that lies in one piece, the whole of one that is put together from blocks or from ranks. The result is read back
+    (names, dtypes, shapes, checksums) before the destination appears, all at once, by a rename.
+
+    Args:
+        source: a folder that transformers, Trainer, PEFT, accelerate or torch.distributed.checkpoint wrote, or a live
+            model. If the live model is sharded, every rank has to call this. In all other cases only the main
+            process works, and the others return at once.
+        destination: a folder that does not exist yet or is empty.
+        dtype: "bf16", "fp16", "fp32" or the torch.dtype; None leaves each tensor as it is. Integers never change.
+        max_shard_size: bytes a file may have, such as "5GB"; a larger tensor has a file of its own. An adapter is
+            always one file.
+        merge_adapter: of an adapter: the folder of the model it was trained on, which is exported with the adapter in
+            it. True takes the model under a live adapter, or the local folder that the adapter names.
+        tokenizer: an object with ``save_pretrained`` or a folder, for a source without tokenizer files. A folder also
+            lends its config.json if the source has none.
+        overwrite: replace an exported checkpoint at the destination, after the new one was verified.
+        dry_run: check everything, write nothing.
+
+    Returns:
+        What was done; None on a rank that did not write.
+
+    Raises:
+        ExportError: one sentence with the file and the numbers. The destination is as it was before.
+        ValueError: an argument makes no sense.
+    """
+    started = time.monotonic()
+    code, limit = requested(dtype), parse_size(max_shard_size)
+    if isinstance(source, (str, os.PathLike)):
+        source = Path(source).absolute()
+    ranks = Ranks(parallel_device(source))
+    if not ranks.writes and ranks.device is None:
+        return None
+    target = Destination(Path(os.path.realpath(destination)), overwrite)
+    plan: _Plan | None = None
+    error: Exception | None = None
+    try:
+        plan = _plan(source, code, limit, merge_adapter, tokenizer)
+        if ranks.writes:
+            plan = _checked(plan, source, target)
+    except Exception as failure:
+        error = failure
+    ranks.agree(error)
+    assert plan is not None
+    if not dry_run:
+        _carry_out(plan, target, ranks)
+    return _report(plan, source, target, time.monotonic() - started, dry_run) if ranks.writes else None
+
+
+@dataclass(frozen=True)
+class _Plan:
+    checkpoint: Checkpoint
+    files: Mapping[str, list[Tensor]]
+    dropped: tuple[str, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(tensor.nbytes for tensors in self.files.values() for tensor in tensors)
+
+
+def _plan(source: Any, code: str | None, limit: int, merge: Any, tokenizer: Any) -> _Plan:
+    folder = Path(tokenizer) if isinstance(tokenizer, (str, os.PathLike)) else None
+    request = Request(folder, None if folder else tokenizer, merge is not False)
+    checkpoint = open_source(source, request)
+    if merge is not False:
+        checkpoint = _merged(checkpoint, merge, request)
+    checkpoint, dropped = without_duplicates(checkpoint)
+    if request.tokenizer is not None and isinstance(source, Path):
+        raise ValueError("tokenizer is an object, which only goes with a live model; name a folder.")
+    if code is not None and checkpoint.config.get("quantization_config"):
+        raise ExportError("The checkpoint is quantized, so its dtype cannot be changed; export it without dtype.")
+    tensors = [
+        cast(tensor, code) if code is not None and tensor.dtype in WEIGHT_DTYPES else tensor
+        for tensor in checkpoint.tensors
+    ]
+    if not tensors:
+        raise ExportError(f"{source} holds no tensors.")
+    if checkpoint.is_adapter:
+        files = {"adapter_model.safetensors": tensors}  # PEFT reads a single file
+    else:
+        files = split(tensors, limit, stem="model")
+    # Wider elements first, which keeps every tensor aligned, as the safetensors library does.
+    files = {name: sorted(some, key=lambda tensor: -bits_of(tensor.dtype)) for name, some in files.items()}
+    return _Plan(finished_config(checkpoint, tensors), files, dropped)
+
+
+def _merged(adapter: Checkpoint, merge: Any, request: Request) -> Checkpoint:
+    if not adapter.is_adapter:
+        raise ExportError("Only an adapter can be merged, and the source is a whole model.")
+    from neuron_shim.checkpoint.merge import merged
+
+    if merge is not True:
+        return merged(adapter, open_source(Path(merge).absolute(), replace(request, merge=False)))
+    if adapter.base is not None:
+        return merged(adapter, adapter.base)
+    named = adapter.config.get("base_model_name_or_path")
+    if not named or not Path(named).is_dir():
+        raise ExportError(f"The adapter was trained on {named}, which is no folder here; name the model's folder.")
+    return merged(adapter, open_source(Path(named).absolute(), replace(request, merge=False)))
+
+
+def _checked(plan: _Plan, source: Any, target: Destination) -> _Plan:
+    small = sum(file.stat().st_size if isinstance(file, Path) else len(file) for file in _companions(plan).values())
+    notes = target.check(source.resolve() if isinstance(source, Path) else None, plan.bytes + small)
+    return replace(plan, checkpoint=replace(plan.checkpoint, notes=(*plan.checkpoint.notes, *notes)))
+
+
+def _companions(plan: _Plan) -> Mapping[str, Path | bytes]:
+    return plan.checkpoint.companions
+
+
+def _carry_out(plan: _Plan, target: Destination, ranks: Ranks) -> None:
+    if not ranks.writes:
+        for tensors in plan.files.values():
+            _take_part(tensors)
+        ranks.agree(None)
+        return
+    position = _Position(plan)
+    error: Exception | None = None
+    try:
+        with target.filled() as folder:
+            _write_weights(position, folder)
+            _write_small_files(plan, folder)
+    except Exception as failure:
+        error = failure
+        if isinstance(failure, OSError):
+            error = ExportError(f"{target.path} could not be written: {failure.strerror or failure}.")
+            error.__cause__ = failure
+        if ranks.device is not None:
+            _take_part(position.rest())  # the others are in the middle of a collective
+    ranks.agree(error)
+
+
+class _Position:
+    """How far the writing has come, so that after a failure the ranks can be brought to the end together."""
+
+    def __init__(self, plan: _Plan) -> None:
+        self.files = plan.files
+        self._left = [tensor for tensors in plan.files.values() for tensor in tensors]
+
+    def counted(self, tensor: Tensor) -> Tensor:
+        def pieces() -> Any:
+            self._left.pop(0)
+            return tensor.pieces()
+
+        return replace(tensor, pieces=pieces)
+
+    def rest(self) -> list[Tensor]:
+        return self._left
+
+
+def _take_part(tensors: Sequence[Tensor]) -> None:
+    for tensor in tensors:
+        try:
+            for _ in tensor.pieces():
+                pass
+        except ExportError:  # said once already
+            pass
+
+
+def _write_weights(position: _Position, folder: Path) -> None:
+    """Each file is read back while the next one is written."""
+    checks: list[Future[None]] = []
+    written: dict[str, list[Written]] = {}
+    with ThreadPoolExecutor(1, "verify") as reader:
+        try:
+            for name, tensors in position.files.items():
+                written[name] = write_file(folder / name, [position.counted(tensor) for tensor in tensors])
+                checks.append(reader.submit(verify_file, folder / name, written[name]))
+                for check in checks:
+                    if check.done():
+                        check.result()
+            for check in checks:
+                check.result()
+        except BaseException:
+            reader.shutdown(cancel_futures=True)
+            raise
+
+
+def _write_small_files(plan: _Plan, folder: Path) -> None:
+    """Tokenizer first; the index and the config, without which nothing loads it, last."""
+    for name, content in _companions(plan).items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        if isinstance(content, Path):
+            shutil.copyfile(content, path)
+        else:
+            path.write_bytes(content)
+    if len(plan.files) > 1:
+        _write_json(folder / "model.safetensors.index.json", _index(plan))
+    _write_json(folder / plan.checkpoint.config_name, plan.checkpoint.config)
+
+
+def _index(plan: _Plan) -> dict[str, Any]:
+    tensors = {tensor.name: name for name, some in plan.files.items() for tensor in some}
+    return {"metadata": {"total_size": plan.bytes}, "weight_map": dict(sorted(tensors.items()))}
+
+
+def _write_json(path: Path, value: Any) -> None:
+    with open(path, "x", encoding="utf-8") as file:
+        file.write(json.dumps(value, indent=2, sort_keys=True) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _report(plan: _Plan, source: Any, target: Destination, seconds: float, dry_run: bool) -> ExportReport:
+    checkpoint = plan.checkpoint
+    return ExportReport(
+        source=str(source) if isinstance(source, Path) else type(source).__name__,
+        destination=str(target.path),
+        layout=checkpoint.layout,
+        tensors=sum(len(tensors) for tensors in plan.files.values()),
+        bytes=plan.bytes,
+        files={name: len(tensors) for name, tensors in plan.files.items()},
+        companions=(checkpoint.config_name, *checkpoint.companions),
+        dropped=plan.dropped,
+        left_behind=checkpoint.left_behind,
+        notes=checkpoint.notes,
+        seconds=seconds,
+        dry_run=dry_run,
+    )

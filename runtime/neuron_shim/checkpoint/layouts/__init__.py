@@ -1,0 +1,111 @@
+"""The forms in which checkpoints come, one module each. Adding a module adds a layout; no other file is touched.
+
+A layout module defines:
+
+- ``NAME``: what it is called in messages.
+- ``evidence(source) -> tuple[str, ...]``: the file names (or what else) that tell this layout; empty if it is not this.
+- ``open_checkpoint(source, request) -> Checkpoint``: check everything that can be checked without reading weights, and
+  describe the tensors. Nothing is written.
+
+A source is a folder (``Path``) or a model object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from neuron_shim.checkpoint.companions import companions_in, has_tokenizer, left_behind
+from neuron_shim.checkpoint.errors import ExportError
+from neuron_shim.checkpoint.source import CONFIG, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from neuron_shim.checkpoint.source import Checkpoint
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a layout may have to know of the call."""
+
+    files_from: Path | None = None
+    """A folder that has the config or tokenizer files that the source lacks."""
+
+    tokenizer: Any = None
+    """An object with ``save_pretrained``."""
+
+    merge: bool = False
+    """Whether an adapter is to be merged, so that a live one has to show its base model too."""
+
+
+class Layout(Protocol):
+    NAME: str
+
+    def evidence(self, source: Any) -> tuple[str, ...]: ...
+
+    def open_checkpoint(self, source: Any, request: Request) -> Checkpoint: ...
+
+
+def layouts() -> list[Layout]:
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return [cast("Layout", importlib.import_module(f"{__name__}.{name}")) for name in names]
+
+
+def open_source(source: Any, request: Request) -> Checkpoint:
+    """Find the layout of a source and open it.
+
+    Raises:
+        ExportError: there is none, there are several, or what is there is not whole.
+    """
+    if isinstance(source, Path) and not source.is_dir():
+        raise ExportError(f"{source} {'is not a folder' if source.exists() else 'does not exist'}.")
+    found = {layout.NAME: (layout, names) for layout in layouts() if (names := layout.evidence(source))}
+    if not found:
+        raise ExportError(_unknown(source))
+    if len(found) > 1:
+        listed = " and ".join(f"{name} ({names[0]})" for name, (_, names) in found.items())
+        raise ExportError(f"{source} holds {listed}: two checkpoints are mixed in one folder. Separate them first.")
+    [(layout, _)] = found.values()
+    return layout.open_checkpoint(source, request)
+
+
+def _unknown(source: Any) -> str:
+    if not isinstance(source, Path):
+        return f"A {type(source).__name__} cannot be exported: it is neither a folder nor a transformers or PEFT model."
+    names = sorted(path.name for path in source.iterdir())
+    pickled = [name for name in names if name.endswith((".bin", ".pt", ".pth")) and "model" in name]
+    if pickled:
+        return (
+            f"{source} has its weights in {pickled[0]}, a pickle, which may run code when it is opened. Load it with "
+            f"from_pretrained, or with the tool that wrote it, and save it as safetensors."
+        )
+    known = ", ".join(layout.NAME for layout in layouts())
+    return f"{source} holds no checkpoint that is known here ({known}); found: {', '.join(names[:6]) or 'nothing'}."
+
+
+def small_files(
+    folder: Path, request: Request
+) -> tuple[dict[str, Path | bytes], tuple[str, ...], tuple[str, ...]]:
+    """What goes along from a folder and, where that lacks a tokenizer, from another; what stays; remarks."""
+    taken = companions_in(folder)
+    left = left_behind(folder, taken)
+    if has_tokenizer(taken):
+        return taken, left, ()
+    if request.files_from is None:
+        return taken, left, (f"{folder} has no tokenizer files; name a folder that has them to take them along.",)
+    return companions_in(request.files_from) | taken, left, ()
+
+
+def config_of(folder: Path, request: Request) -> Mapping[str, Any]:
+    """The model's config.
+
+    Raises:
+        ExportError: neither folder has a readable one.
+    """
+    if not (folder / CONFIG).exists() and request.files_from is not None:
+        return read_json(request.files_from / CONFIG)
+    return read_json(folder / CONFIG)

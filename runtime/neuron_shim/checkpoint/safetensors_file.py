@@ -1,0 +1,179 @@
+"""The safetensors file format: check a header before anything is believed, and write a file as a stream.
+
+A file is 8 bytes of header length, a JSON header, and the tensors' bytes without gaps
+(https://huggingface.co/docs/safetensors/index#format). The libraries write a file from tensors that are all in
+memory; this writer holds one piece.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from neuron_shim.checkpoint.dtypes import bits_of
+from neuron_shim.checkpoint.errors import ExportError
+from neuron_shim.checkpoint.tensors import Tensor, read_range
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+MAX_HEADER = 100_000_000  # what the safetensors library takes at most
+_QUEUED = 4  # pieces whose checksum may lag behind
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One tensor in a file: ``start`` counts from the beginning of the file."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Header:
+    path: Path
+    entries: tuple[Entry, ...]
+    metadata: Mapping[str, str]
+
+    def tensors(self) -> Iterator[Tensor]:
+        return (self.tensor(entry) for entry in self.entries)
+
+    def tensor(self, entry: Entry) -> Tensor:
+        def pieces() -> Iterator[bytearray]:
+            return read_range(self.path, entry.start, entry.size)
+
+        return Tensor(entry.name, entry.dtype, entry.shape, self.path.name, pieces)
+
+
+def read_header(path: Path) -> Header:
+    """The header of a whole file.
+
+    Raises:
+        ExportError: the file is cut short or longer than it says, or is no safetensors file.
+    """
+    try:
+        with open(path, "rb") as file:
+            length = os.fstat(file.fileno()).st_size
+            first = file.read(8)
+            announced = struct.unpack("<Q", first)[0] if len(first) == 8 else 0
+            if not 2 <= announced <= MAX_HEADER:
+                raise ExportError(f"{path} is not a safetensors file: it has {length} bytes and no valid header.")
+            if 8 + announced > length:
+                raise ExportError(
+                    f"{path} is cut short: its header alone should have {announced} bytes, the file has {length}."
+                )
+            text = file.read(announced)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be read: {error.strerror or error}.") from error
+    try:
+        fields = json.loads(text)
+        metadata = fields.pop("__metadata__", {})
+        entries = tuple(_entry(name, field, 8 + announced) for name, field in fields.items())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ExportError(f"{path} is not a safetensors file: its header cannot be read ({error}).") from error
+    _check_layout(path, entries, 8 + announced, length)
+    return Header(path, entries, metadata)
+
+
+def _entry(name: str, field: Mapping[str, Any], data: int) -> Entry:
+    begin, end = field["data_offsets"]
+    return Entry(name, field["dtype"], tuple(field["shape"]), data + begin, end - begin)
+
+
+def _check_layout(path: Path, entries: Sequence[Entry], data: int, length: int) -> None:
+    position = data
+    for entry in sorted(entries, key=lambda entry: (entry.start, entry.size)):
+        if entry.start != position or entry.size * 8 != math.prod(entry.shape) * bits_of(entry.dtype):
+            raise ExportError(
+                f"{path} is damaged: {entry.name} ({entry.dtype} {list(entry.shape)}) is said to lie in bytes "
+                f"{entry.start} to {entry.start + entry.size}, where it cannot be."
+            )
+        position += entry.size
+    if position > length:
+        raise ExportError(f"{path} is cut short: its header announces {position} bytes, the file has {length}.")
+    if position < length:
+        raise ExportError(f"{path} has {length} bytes, but its header announces only {position}.")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was meant to be written of one tensor."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    crc32: int
+
+
+def write_file(path: Path, tensors: Sequence[Tensor]) -> list[Written]:
+    """Write one file in this order, down to the disk, and say what it should hold."""
+    written = []
+    with open(path, "xb", buffering=0) as file, ThreadPoolExecutor(1, "checksum") as checksums:
+        _write(file, encode_header(tensors))
+        for tensor in tensors:
+            checksum = _Checksum(checksums)
+            size = 0
+            for piece in tensor.pieces():
+                checksum.add(piece)
+                _write(file, piece)
+                size += len(piece)
+            if size != tensor.nbytes:
+                raise ExportError(f"{tensor.origin} gave {size} bytes of {tensor.name} instead of {tensor.nbytes}.")
+            written.append(Written(tensor.name, tensor.dtype, tensor.shape, checksum.value()))
+        os.fsync(file.fileno())
+    return written
+
+
+def encode_header(tensors: Sequence[Tensor]) -> bytes:
+    """The file up to its first tensor; padded so that the tensors are aligned to 8 bytes."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    position = 0
+    for tensor in tensors:
+        end = position + tensor.nbytes
+        header[tensor.name] = {
+            "dtype": tensor.dtype,
+            "shape": list(tensor.shape),
+            "data_offsets": [position, end],
+        }
+        position = end
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text
+
+
+def _write(file: Any, data: Any) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+class _Checksum:
+    """The CRC-32 of pieces, computed beside the writing of them: zlib releases the interpreter lock."""
+
+    def __init__(self, executor: ThreadPoolExecutor) -> None:
+        self._executor = executor
+        self._value = 0
+        self._running: list[Any] = []
+
+    def add(self, piece: Any) -> None:
+        self._running.append(self._executor.submit(self._update, piece))
+        if len(self._running) > _QUEUED:
+            self._running.pop(0).result()
+
+    def _update(self, piece: Any) -> None:
+        self._value = zlib.crc32(piece, self._value)
+
+    def value(self) -> int:
+        for running in self._running:
+            running.result()
+        return self._value

@@ -1,0 +1,64 @@
+"""What a layout makes of a source: tensors, and what belongs beside them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuron_shim.checkpoint.errors import ExportError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from neuron_shim.checkpoint.tensors import Tensor
+
+CONFIG = "config.json"
+ADAPTER_CONFIG = "adapter_config.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model, or an adapter, whose bytes are still where they were."""
+
+    layout: str
+    tensors: tuple[Tensor, ...]
+    config: Mapping[str, Any]
+    """Of the model, or of the adapter."""
+
+    companions: Mapping[str, Path | bytes]
+    """File name at the destination, and the file to copy or its content. Never the config."""
+
+    is_adapter: bool = False
+    left_behind: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    base: Checkpoint | None = field(default=None, repr=False)
+    """The model that a live adapter sits on."""
+
+    writes: bool = True
+    """False in a process that only takes part in putting the tensors together."""
+
+    collective: bool = False
+    """Whether every rank has to read every tensor."""
+
+    @property
+    def config_name(self) -> str:
+        return ADAPTER_CONFIG if self.is_adapter else CONFIG
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object.
+
+    Raises:
+        ExportError: the file is missing or holds something else.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ExportError(f"{path} is missing.") from None
+    except (OSError, ValueError) as error:
+        raise ExportError(f"{path} cannot be read: {error}.") from error
+    if not isinstance(value, dict):
+        raise ExportError(f"{path} holds no JSON object.")
+    return value

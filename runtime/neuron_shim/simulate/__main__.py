@@ -1,0 +1,44 @@
+"""Run a script on the simulated device.
+
+    python -m neuron_shim.simulate SCRIPT [ARGUMENT...]
+    python -m neuron_shim.simulate -m MODULE [ARGUMENT...]
+    torchrun --nproc_per_node=4 -m neuron_shim.simulate SCRIPT [ARGUMENT...]
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in {"-h", "--help"}:
+        print(__doc__, file=sys.stdout if arguments else sys.stderr)
+        sys.exit(0 if arguments else 2)
+    from neuron_shim.simulate import NotPossible, activate
+
+    as_module = arguments[0] == "-m"
+    if as_module:
+        arguments = arguments[1:]
+    if not arguments:
+        sys.exit("neuron_shim.simulate: -m needs the name of a module.")
+    target = arguments[0]
+    if not as_module and not Path(target).exists():
+        sys.exit(f"neuron_shim.simulate: there is no file {target}.")
+    try:
+        activate()
+    except NotPossible as error:
+        sys.exit(f"neuron_shim.simulate: {error}")
+    sys.argv = arguments
+    if as_module:
+        runpy.run_module(target, run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(target))
+        runpy.run_path(target, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

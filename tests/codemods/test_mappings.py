@@ -1,0 +1,86 @@
+"""Entries of a mapping literal that a call takes its arguments from."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from neuron_codemods import Settings, migrate
+
+HEAD = "from optimum.neuron import NeuronTrainingArguments\n\n"
+
+
+def migrated(text: str) -> str:
+    result = migrate(HEAD + text, settings=Settings(select=("NM110",))).text
+    ast.parse(result)
+    assert migrate(result, settings=Settings(select=("NM110",))).text == result
+    return result.removeprefix(HEAD)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param('{"a": 1, "use_xser": True}', '{"a": 1}', id="the last of one line"),
+        pytest.param('{"use_xser": True, "a": 1}', '{"a": 1}', id="the first of one line"),
+        pytest.param('{"a": 1, "use_xser": True, "b": 2}', '{"a": 1, "b": 2}', id="one in the middle"),
+        pytest.param('{"use_xser": True}', "{}", id="the only one"),
+        pytest.param('{"use_xser": True,}', "{}", id="the only one, with a comma"),
+        pytest.param("{'evaluation_strategy': \"no\"}", "{'eval_strategy': \"no\"}", id="a key in its quotes"),
+        pytest.param('{"report_to": None}', '{"report_to": "all"}', id="a value"),
+        pytest.param(
+            '{\n    "a": 1,  # one\n    "use_xser": True,  # gone\n}', '{\n    "a": 1,  # one\n}', id="one a line"
+        ),
+        pytest.param(
+            '{\n    "use_xser": True,\n    # about b\n    "b": 2\n}',
+            '{\n    # about b\n    "b": 2\n}',
+            id="the comment of the next one",
+        ),
+        pytest.param(
+            '{\n    "a": 1,\n    # cores\n    "tensor_parallel_size": 1,\n    "zero_1": False,\n}',
+            '{\n    "a": 1,\n    # cores\n}',
+            id="several at the end",
+        ),
+        pytest.param(
+            '{\r\n\t"a": 1,\r\n\t"use_xser": True,\r\n\t"b": 2,\r\n}',
+            '{\r\n\t"a": 1,\r\n\t"b": 2,\r\n}',
+            id="tabs and carriage returns",
+        ),
+        pytest.param("dict(a=1, use_xser=True)", "dict(a=1)", id="a call of dict"),
+    ],
+)
+def test_entries_are_changed(before: str, after: str) -> None:
+    text = "options = {}\nNeuronTrainingArguments(**options)\n"
+
+    assert migrated(text.format(before)) == text.format(after)
+    assert migrated(f"NeuronTrainingArguments(**{before})\n") == f"NeuronTrainingArguments(**{after})\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            'options = {"use_xser": True}\nNeuronTrainingArguments(**options)\nprint(options)\n', id="used otherwise"
+        ),
+        pytest.param(
+            'options = {"use_xser": True}\noptions = {}\nNeuronTrainingArguments(**options)\n', id="bound twice"
+        ),
+        pytest.param("NeuronTrainingArguments(**{key: True})\n", id="a computed key"),
+        pytest.param('NeuronTrainingArguments(**{**other, "use_xser": True})\n', id="a mapping in the mapping"),
+        pytest.param("NeuronTrainingArguments(**dict(other))\n", id="a copy"),
+        pytest.param("def f(options):\n    NeuronTrainingArguments(**options)\n", id="a parameter"),
+    ],
+)
+def test_what_cannot_be_followed_is_for_a_person(text: str) -> None:
+    migration = migrate(HEAD + text, settings=Settings(select=("NM110",)))
+    lines = [
+        line for line in migration.text.splitlines() if not line.lstrip().startswith("# TODO(neuron-migrate NM110)")
+    ]
+
+    assert lines == (HEAD + text).splitlines()
+    assert any(finding.outcome.value == "manual" for finding in migration.findings)
+
+
+def test_copied_arguments_are_no_mapping_to_read() -> None:
+    text = "def f(a):\n    options = a.to_dict()\n    return NeuronTrainingArguments(**options)\n"
+
+    assert migrate(HEAD + text, settings=Settings(select=("NM110",))).findings == ()

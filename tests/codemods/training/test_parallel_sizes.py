@@ -1,0 +1,196 @@
+"""How the tensor parallel size of a script reaches the place where its model is loaded."""
+
+from __future__ import annotations
+
+import pytest
+from neuron_codemods import Outcome, migrate
+
+IMPORTS = """\
+from optimum.neuron import NeuronHfArgumentParser, NeuronTrainer, NeuronTrainingArguments
+from optimum.neuron.distributed import lazy_load_for_parallelism
+from optimum.neuron.models.training import NeuronModelForCausalLM, TrainingNeuronConfig
+from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
+
+"""
+
+
+def sizes(body: str, imports: str = IMPORTS) -> list[str]:
+    """The arguments of each ``parallel_sizes`` in the migrated text of a script."""
+    text = migrate(imports + body).text
+    return [part.partition(")")[0] for part in text.split("parallel_sizes(")[1:]]
+
+
+def messages(body: str, outcome: Outcome, imports: str = IMPORTS) -> str:
+    return " ".join(finding.message for finding in migrate(imports + body).findings if finding.outcome is outcome)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(
+            'a = NeuronTrainingArguments("o", tensor_parallel_size=8)\n'
+            'm = NeuronModelForCausalLM.from_pretrained("m", a.trn_config)\n',
+            'tp_size=8, model="m"',
+            id="arguments built directly",
+        ),
+        pytest.param(
+            "SIZE = 4\n"
+            'a = NeuronTrainingArguments("o", tensor_parallel_size=SIZE)\n'
+            'm = NeuronModelForCausalLM.from_pretrained("m", trn_config=a.trn_config)\n',
+            'tp_size=4, model="m"',
+            id="a constant",
+        ),
+        pytest.param(
+            "def train(args):\n"
+            '    a = NeuronTrainingArguments("o", tensor_parallel_size=args.tp)\n'
+            "    config = a.trn_config\n"
+            "    return NeuronModelForCausalLM.from_pretrained(args.model, config)\n",
+            "tp_size=args.tp, model=args.model",
+            id="an attribute of the same function",
+        ),
+        pytest.param(
+            "def load(a):\n"
+            '    return NeuronModelForCausalLM.from_pretrained("m", a.trn_config)\n'
+            "\n\n"
+            'load(NeuronTrainingArguments("o", tensor_parallel_size=2))\n',
+            'tp_size=2, model="m"',
+            id="through a parameter",
+        ),
+        pytest.param(
+            "def load(config):\n"
+            '    return NeuronModelForCausalLM.from_pretrained("m", config)\n'
+            "\n\n"
+            "load(TrainingNeuronConfig(tensor_parallel_size=16))\n",
+            'tp_size=16, model="m"',
+            id="a configuration through a parameter",
+        ),
+        pytest.param(
+            "parser = NeuronHfArgumentParser(NeuronTrainingArguments)\n"
+            "(a,) = parser.parse_args_into_dataclasses()\n"
+            'm = NeuronModelForCausalLM.from_pretrained("m", a.trn_config)\n',
+            'model="m"',
+            id="the command line",
+        ),
+        pytest.param(
+            "with lazy_load_for_parallelism(tensor_parallel_size=8):\n"
+            '    m = AutoModelForCausalLM.from_pretrained("m")\n',
+            'tp_size=8, model="m"',
+            id="lazy loading",
+        ),
+        pytest.param(
+            'config = {"tp": 8, "model": "m"}\n'
+            'with lazy_load_for_parallelism(tensor_parallel_size=config["tp"]):\n'
+            '    m = AutoModelForCausalLM.from_pretrained(config["model"])\n',
+            'tp_size=config["tp"], model=config["model"]',
+            id="an entry of a mapping",
+        ),
+        pytest.param(
+            'a = NeuronTrainingArguments("o", tensor_parallel_size=8)\n'
+            'm = AutoModelForCausalLM.from_pretrained("m")\n'
+            "NeuronTrainer(model=m, args=a)\n",
+            'tp_size=8, model="m"',
+            id="a plain load that is trained",
+        ),
+        pytest.param(
+            'a = NeuronTrainingArguments("o", zero_1=True)\n'
+            'm = AutoModelForCausalLM.from_pretrained("m")\n'
+            "NeuronTrainer(model=m, args=a)\n",
+            "tp_size=1",
+            id="ZeRO-1 alone is FSDP",
+        ),
+        pytest.param(
+            'a = NeuronTrainingArguments("o", tensor_parallel_size=8)\n'
+            "m = NeuronModelForCausalLM.from_pretrained(choose(), a.trn_config)\n",
+            "tp_size=8",
+            id="a model id that is computed is not computed twice",
+        ),
+    ],
+)
+def test_size_reaches_the_load(body: str, expected: str) -> None:
+    assert sizes(body) == [expected]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(
+            'a = NeuronTrainingArguments("o", tensor_parallel_size=1)\n'
+            'm = AutoModelForCausalLM.from_pretrained("m")\n'
+            "NeuronTrainer(model=m, args=a)\n",
+            id="size 1 without ZeRO-1",
+        ),
+        pytest.param(
+            "with lazy_load_for_parallelism(tensor_parallel_size=1):\n"
+            '    m = AutoModelForCausalLM.from_pretrained("m")\n',
+            id="lazy loading of size 1",
+        ),
+        pytest.param(
+            'a = NeuronTrainingArguments("o", tensor_parallel_size=8)\n'
+            'm = AutoModelForSequenceClassification.from_pretrained("m")\n'
+            "NeuronTrainer(model=m, args=a)\n",
+            id="an encoder",
+        ),
+        pytest.param('m = AutoModelForCausalLM.from_pretrained("m")\nNeuronTrainer(model=m)\n', id="no size at all"),
+    ],
+)
+def test_nothing_is_sharded(body: str) -> None:
+    assert sizes(body) == []
+
+
+def test_a_model_loaded_beside_the_trained_one_is_not_sharded() -> None:
+    body = (
+        'a = NeuronTrainingArguments("o", tensor_parallel_size=8)\n'
+        'm = AutoModelForCausalLM.from_pretrained("m")\n'
+        "NeuronTrainer(model=m, args=a)\n"
+        'base = AutoModelForCausalLM.from_pretrained("base")\n'
+    )
+
+    assert sizes(body) == ['tp_size=8, model="m"']
+    assert 'from_pretrained("base", dtype="float32")' in migrate(IMPORTS + body).text
+
+
+def test_adapters_are_sharded_by_fsdp() -> None:
+    imports = IMPORTS + "from peft import LoraConfig, get_peft_model\n\n"
+    body = (
+        'a = NeuronTrainingArguments("o", tensor_parallel_size=8)\n'
+        'm = AutoModelForCausalLM.from_pretrained("m")\n'
+        "m = get_peft_model(m, LoraConfig(r=8))\n"
+        "NeuronTrainer(model=m, args=a)\n"
+    )
+
+    assert sizes(body, imports) == ["tp_size=1"]
+    assert "FSDP over all ranks" in messages(body, Outcome.REVIEW, imports)
+    assert migrate(imports + body).launch == ("TP_SIZE=1",)
+
+
+def test_a_size_that_is_not_known_at_the_load_is_reported() -> None:
+    body = (
+        "def arguments(options):\n"
+        '    return NeuronTrainingArguments("o", tensor_parallel_size=options.tp)\n'
+        "\n\n"
+        "def load(name):\n"
+        "    return NeuronModelForCausalLM.from_pretrained(name, arguments(OPTIONS).trn_config)\n"
+    )
+
+    assert sizes(body) == ["model=name"]
+    assert "options.tp, is not known at the load" in messages(body, Outcome.REVIEW)
+
+
+def test_reading_the_size_agrees_with_the_load() -> None:
+    body = (
+        "def train(args):\n"
+        '    a = NeuronTrainingArguments("o", tensor_parallel_size=args.tp)\n'
+        '    m = NeuronModelForCausalLM.from_pretrained("m", a.trn_config)\n'
+        '    print(f"on {a.tensor_parallel_size} cores", a.pipeline_parallel_size)\n'
+    )
+    text = migrate(IMPORTS + body).text
+
+    assert """print(f"on {parallel_sizes(tp_size=args.tp)['tp_size']} cores", 1)""" in text
+
+
+def test_pipeline_parallelism_is_for_a_person() -> None:
+    body = 'a = NeuronTrainingArguments("o", pipeline_parallel_size=2)\n'
+    migration = migrate(IMPORTS + body)
+
+    assert "pipeline_parallel_size=2" in migration.text
+    assert "# TODO(neuron-migrate NM110): Pipeline parallel training has no native form" in migration.text
