@@ -23,18 +23,13 @@ from neuron_codemods.edits import (
     Unwrap,
     apply,
 )
+from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
 from neuron_codemods.model import Finding, Migration, Outcome, Rule, Settings, SourceError
 from neuron_codemods.module import Module
 from neuron_codemods.project import Project
 from neuron_codemods.source import parse
 
 _BOM = "\ufeff"
-_UNUSED_SUPPRESSION = Rule(
-    code="NM002",
-    name="unused-suppression",
-    summary="A suppression comment that suppresses nothing.",
-    url="https://github.com/neuron-migrate/neuron-migrate#suppressions",
-)
 
 
 @dataclass(frozen=True)
@@ -119,7 +114,7 @@ def _suppress(
             comment.used = True
         if not covering:
             left.append(item)
-    enabled = registry.is_enabled(_UNUSED_SUPPRESSION.code, settings) and not settings.select
+    enabled = registry.is_enabled(UNUSED_SUPPRESSION.code, settings) and not settings.select
     return left, [comment for comment in comments if not comment.used] if enabled else []
 
 
@@ -261,12 +256,12 @@ def _findings(module: Module, found: Iterable[_Found], unused: Iterable[markers.
     for comment in unused:
         findings.append(
             Finding(
-                _UNUSED_SUPPRESSION.code,
+                UNUSED_SUPPRESSION.code,
                 Outcome.REVIEW,
                 "This suppression suppresses nothing; delete it.",
                 source.position(comment.token.start),
                 source.position(comment.token.end),
-                _UNUSED_SUPPRESSION.url,
+                UNUSED_SUPPRESSION.url,
             )
         )
     findings.sort(key=lambda finding: (finding.start, finding.code))

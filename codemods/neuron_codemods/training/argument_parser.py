@@ -100,7 +100,7 @@ def _flags(made: Arguments) -> Iterator[Change]:
     message = (
         "The command line loses its Neuron flags (--tensor_parallel_size, --zero_1, --async_save ...), which are "
         "errors "
-        "natively; launch with TP_SIZE=<tensor parallel size> torchrun --nproc_per_node=<cores> script.py."
+        "natively: TP_SIZE and FSDP_SIZE before torchrun say the sizes."
     )
     yield Change(Outcome.REVIEW, made.call, message)
 

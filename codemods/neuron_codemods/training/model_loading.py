@@ -95,23 +95,21 @@ def _model_id(module: Module, call: ast.Call) -> str | None:
 
 
 def _parallel_message(load: Load, had_device_map: bool) -> str:
-    launch = "torchrun --nproc_per_node=<cores> script.py"
     if load.is_lora:
         size = f"tensor parallel size {load.size.text}" if load.size.known not in (None, 1) else "tensor parallelism"
         message = (
             f"Adapters on row-parallel layers fail under tensor parallelism, so {size} becomes FSDP over all ranks, "
-            f"which trains to the same losses. Launch with TP_SIZE=1 {launch}."
+            "which trains to the same losses: launch with TP_SIZE=1."
         )
     else:
         message = (
-            f"The model is sharded where it is loaded. Launch with TP_SIZE={load.size.shown} {launch}; the other "
-            "ranks are "
-            "FSDP."
+            f"The model is sharded where it is loaded: TP_SIZE={load.size.shown} by tensor parallelism, the other ranks "
+            "by FSDP."
         )
-        if load.size.lost:
-            message += (
-                f" The size the script asked for, {load.size.lost}, is not known at the load: TP_SIZE alone decides."
-            )
+    if load.size.lost and not load.is_lora:
+        message += (
+            f" The size the script asked for, {load.size.lost}, is not known at the load: TP_SIZE alone decides."
+        )
     return message + (" device_map goes: it excludes a distributed_config." if had_device_map else "")
 
 

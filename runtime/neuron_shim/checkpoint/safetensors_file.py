@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_HEADER = 100_000_000  # what the safetensors library takes at most
-_QUEUED = 4  # pieces whose checksum may lag behind
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Header:
         return (self.tensor(entry) for entry in self.entries)
 
     def tensor(self, entry: Entry) -> Tensor:
-        def pieces() -> Iterator[bytearray]:
+        def pieces() -> Iterator[memoryview]:
             return read_range(self.path, entry.start, entry.size)
 
         return Tensor(entry.name, entry.dtype, entry.shape, self.path.name, pieces)
@@ -118,18 +117,18 @@ class Written:
 def write_file(path: Path, tensors: Sequence[Tensor]) -> list[Written]:
     """Write one file in this order, down to the disk, and say what it should hold."""
     written = []
-    with open(path, "xb", buffering=0) as file, ThreadPoolExecutor(1, "checksum") as checksums:
+    with open(path, "xb", buffering=0) as file, ThreadPoolExecutor(1, "checksum") as side:
         _write(file, encode_header(tensors))
         for tensor in tensors:
-            checksum = _Checksum(checksums)
-            size = 0
+            checksum, size = 0, 0
             for piece in tensor.pieces():
-                checksum.add(piece)
+                running = side.submit(zlib.crc32, piece, checksum)  # beside the writing: both release the lock
                 _write(file, piece)
+                checksum = running.result()
                 size += len(piece)
             if size != tensor.nbytes:
                 raise ExportError(f"{tensor.origin} gave {size} bytes of {tensor.name} instead of {tensor.nbytes}.")
-            written.append(Written(tensor.name, tensor.dtype, tensor.shape, checksum.value()))
+            written.append(Written(tensor.name, tensor.dtype, tensor.shape, checksum))
         os.fsync(file.fileno())
     return written
 
@@ -155,25 +154,3 @@ def _write(file: Any, data: Any) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]
-
-
-class _Checksum:
-    """The CRC-32 of pieces, computed beside the writing of them: zlib releases the interpreter lock."""
-
-    def __init__(self, executor: ThreadPoolExecutor) -> None:
-        self._executor = executor
-        self._value = 0
-        self._running: list[Any] = []
-
-    def add(self, piece: Any) -> None:
-        self._running.append(self._executor.submit(self._update, piece))
-        if len(self._running) > _QUEUED:
-            self._running.pop(0).result()
-
-    def _update(self, piece: Any) -> None:
-        self._value = zlib.crc32(piece, self._value)
-
-    def value(self) -> int:
-        for running in self._running:
-            running.result()
-        return self._value

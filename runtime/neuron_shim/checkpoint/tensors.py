@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 
     import torch
 
-PIECE = 8 << 20
-"""Bytes held at a time; a multiple of every element size, so that no element is ever cut in two."""
+PIECE = 1 << 20
+"""Bytes held at a time; a multiple of every element size, so that no element is ever cut in two.
+
+Small enough to stay in the processor's cache between reading, checksum and writing: 8 MiB was half as fast.
+"""
 
 
 @dataclass(frozen=True)
 class Tensor:
     """``pieces`` yields the bytes in row-major order, little-endian, in buffers of whole elements.
+
+    A buffer holds its bytes until the next one is asked for.
 
     Reading may be collective. On a rank that does not write, ``pieces`` takes part in that and yields nothing.
     """
@@ -40,15 +45,16 @@ class Tensor:
         return replace(self, name=name)
 
 
-def read_range(path: Path, start: int, size: int) -> Iterator[bytearray]:
+def read_range(path: Path, start: int, size: int) -> Iterator[memoryview]:
     """``size`` bytes of a file. Read, not mapped: mapped pages would count as memory of this process."""
+    buffer = memoryview(bytearray(min(size, PIECE)))
     with open(path, "rb", buffering=0) as file:
         file.seek(start)
         while size:
-            piece = bytearray(min(size, PIECE))
+            piece = buffer[: min(size, PIECE)]
             filled = 0
             while filled < len(piece):
-                count = file.readinto(memoryview(piece)[filled:])
+                count = file.readinto(piece[filled:])
                 if not count:
                     raise ExportError(f"{path} became shorter while it was read: {size - filled} bytes are missing.")
                 filled += count

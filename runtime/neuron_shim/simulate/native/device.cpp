@@ -228,7 +228,7 @@ uint64_t mixed(uint64_t seed, uint64_t offset) {
 }
 
 struct Generator final : c10::GeneratorImpl {
-  Generator() : GeneratorImpl(device(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
+  Generator() : GeneratorImpl(neuron_simulated::device(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
   void set_current_seed(uint64_t seed) override {
     seed_ = seed;
@@ -711,6 +711,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_copy_from", &copy_from);
   m.impl("_copy_from_and_resize", &copy_from_and_resize);
   m.impl("record_stream", &record_stream);
+  // Has a kernel of the CPU, but a composite one as well, which would be preferred to the fallback.
+  m.impl("native_layer_norm", torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
   m.impl("convolution_overrideable", &convolution);
   m.impl("convolution_backward_overrideable", &convolution_backward);
 }
