@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from neuron_codemods.source import Source, parse_expression
+from neuron_codemods.source import Source, Text, parse_expression
 
 NEWLINE = "\n"
 _NEWLINE = re.compile(r"\r\n|\r")
@@ -83,7 +83,7 @@ def _parts(parts: object, offset: int) -> Iterator[tuple[str, int]]:
 
 def _shift(source: Source, old: ast.expr, fresh: ast.expr, text: str, places: list[int]) -> None:
     """Give the nodes of ``old`` the places of their equals in ``fresh``, parsed from ``(text)``."""
-    inner = Source(f"({text})")
+    inner = Text(f"({text})")
     for before, after in zip(ast.walk(old), ast.walk(fresh)):
         if hasattr(before, "lineno"):
             first, last = inner.span(after)

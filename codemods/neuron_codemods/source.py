@@ -10,6 +10,7 @@ import warnings
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, chain
 
 from neuron_codemods.model import Position, SourceError
 
@@ -27,20 +28,13 @@ class Token:
     end: int
 
 
-class Source:
-    """The text of one file (or cell, or fence) and what the standard library reads in it.
+class Text:
+    """A text, its lines, and the places in it."""
 
-    Raises :class:`SourceError` when the text is not Python 3 as the running interpreter knows it.
-    """
-
-    def __init__(self, text: str, path: str = "<text>") -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.path = path
         self.lines = _LINE.findall(text)
-        self.line_starts = [0]
-        for line in self.lines:
-            self.line_starts.append(self.line_starts[-1] + len(line))
-        self.tree = parse(text, path)
+        self.line_starts = [0, *accumulate(map(len, self.lines))]
 
     def offset(self, line: int, utf8_column: int) -> int:
         """The place in the text of an ``ast`` position: a line from 1 and a column in UTF-8 bytes from 0."""
@@ -82,6 +76,18 @@ class Source:
         match = _INDENTATION.match(self.text, start)
         return match.group().rpartition("\f")[2] if match else ""
 
+
+class Source(Text):
+    """The text of one file (or cell, or fence) and what the standard library reads in it.
+
+    Raises :class:`SourceError` when the text is not Python 3 as the running interpreter knows it.
+    """
+
+    def __init__(self, text: str, path: str = "<text>") -> None:
+        super().__init__(text)
+        self.path = path
+        self.tree = parse(text, path)
+
     @cached_property
     def indentation_step(self) -> str:
         """One step of this file's indentation."""
@@ -102,7 +108,7 @@ class Source:
     def newline(self, offset: int) -> str:
         """The newline that a line inserted at a place should have: that of the line there, or the one before it."""
         index = self.position(offset).line - 1
-        for number in (*range(index, -1, -1), *range(index + 1, len(self.lines))):
+        for number in chain(range(index, -1, -1), range(index + 1, len(self.lines))):
             line = self.lines[number] if number < len(self.lines) else ""
             ending = line[len(line.rstrip("\r\n")) :]
             if ending:

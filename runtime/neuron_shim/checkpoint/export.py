@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,16 +18,15 @@ from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.layouts import Request, open_source
 from neuron_shim.checkpoint.layouts.live_model import parallel_device
 from neuron_shim.checkpoint.ranks import Ranks
-from neuron_shim.checkpoint.safetensors_file import Written, write_file
+from neuron_shim.checkpoint.safetensors_file import write_file
 from neuron_shim.checkpoint.sharding import parse_size, split
 from neuron_shim.checkpoint.source import Checkpoint
 from neuron_shim.checkpoint.tensors import Tensor, cast
 from neuron_shim.checkpoint.tied import without_duplicates
-from neuron_shim.checkpoint.verify import verify_file
+from neuron_shim.checkpoint.verify import Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from concurrent.futures import Future
 
 MAX_SHARD_SIZE = "5GB"
 
@@ -234,22 +232,12 @@ def _take_part(tensors: Sequence[Tensor]) -> None:
 
 
 def _write_weights(position: _Position, folder: Path) -> None:
-    """Each file is read back while the next one is written."""
-    checks: list[Future[None]] = []
-    written: dict[str, list[Written]] = {}
-    with ThreadPoolExecutor(1, "verify") as reader:
-        try:
-            for name, tensors in position.files.items():
-                written[name] = write_file(folder / name, [position.counted(tensor) for tensor in tensors])
-                checks.append(reader.submit(verify_file, folder / name, written[name]))
-                for check in checks:
-                    if check.done():
-                        check.result()
-            for check in checks:
-                check.result()
-        except BaseException:
-            reader.shutdown(cancel_futures=True)
-            raise
+    """Each tensor is read back while the next one is written, each file once more when it is complete."""
+    with Verifier() as verifier:
+        for name, tensors in position.files.items():
+            path = folder / name
+            write_file(path, [position.counted(tensor) for tensor in tensors], verifier.tensors_of(path))
+            verifier.file(path)
 
 
 def _write_small_files(plan: _Plan, folder: Path) -> None:

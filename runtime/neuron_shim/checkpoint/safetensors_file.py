@@ -21,7 +21,7 @@ from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.tensors import Tensor, read_range
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 MAX_HEADER = 100_000_000  # what the safetensors library takes at most
@@ -104,21 +104,16 @@ def _check_layout(path: Path, entries: Sequence[Entry], data: int, length: int) 
         raise ExportError(f"{path} has {length} bytes, but its header announces only {position}.")
 
 
-@dataclass(frozen=True)
-class Written:
-    """What was meant to be written of one tensor."""
+def write_file(path: Path, tensors: Sequence[Tensor], written: Callable[[Entry, int], None]) -> None:
+    """Write one file in this order, down to the disk.
 
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    crc32: int
-
-
-def write_file(path: Path, tensors: Sequence[Tensor]) -> list[Written]:
-    """Write one file in this order, down to the disk, and say what it should hold."""
-    written = []
+    Args:
+        written: told of each tensor that is complete in the file, with the CRC-32 of what was meant to be written.
+    """
     with open(path, "xb", buffering=0) as file, ThreadPoolExecutor(1, "checksum") as side:
-        _write(file, encode_header(tensors))
+        header = encode_header(tensors)
+        _write(file, header)
+        start = len(header)
         for tensor in tensors:
             checksum, size = 0, 0
             for piece in tensor.pieces():
@@ -128,9 +123,9 @@ def write_file(path: Path, tensors: Sequence[Tensor]) -> list[Written]:
                 size += len(piece)
             if size != tensor.nbytes:
                 raise ExportError(f"{tensor.origin} gave {size} bytes of {tensor.name} instead of {tensor.nbytes}.")
-            written.append(Written(tensor.name, tensor.dtype, tensor.shape, checksum))
+            written(Entry(tensor.name, tensor.dtype, tensor.shape, start, size), checksum)
+            start += size
         os.fsync(file.fileno())
-    return written
 
 
 def encode_header(tensors: Sequence[Tensor]) -> bytes:

@@ -37,6 +37,9 @@ def _may_hold_duplicates(checkpoint: Checkpoint) -> bool:
     """Two tensors with one row per word of the vocabulary: only then is transformers asked, which takes seconds."""
     if checkpoint.is_adapter or checkpoint.collective:  # of a live model the names are known to be tied or not
         return False
+    if {config.get("tie_word_embeddings") for config in _with_parts(checkpoint.config)} <= {False, None}:
+        if checkpoint.config.get("tie_word_embeddings") is False:
+            return False
     sizes = {config.get("vocab_size") for config in _with_parts(checkpoint.config)}
     return sum(tensor.shape[:1] != () and tensor.shape[0] in sizes for tensor in checkpoint.tensors) > 1
 

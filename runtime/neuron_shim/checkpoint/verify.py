@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from neuron_shim.checkpoint.errors import ExportError
@@ -10,37 +11,78 @@ from neuron_shim.checkpoint.safetensors_file import read_header
 from neuron_shim.checkpoint.tensors import read_range
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    from neuron_shim.checkpoint.safetensors_file import Written
+    from typing_extensions import Self
+
+    from neuron_shim.checkpoint.safetensors_file import Entry
 
 
-def verify_file(path: Path, written: Sequence[Written]) -> None:
-    """Names, dtypes and shapes as the safetensors library sees them, and the CRC-32 of each tensor's bytes.
+class Verifier:
+    """Reads back in a thread of its own, a step behind the writing. Leaving the context waits for it.
+
+    Of each tensor the bytes are compared by CRC-32; of each file the names, dtypes and shapes, as the safetensors
+    library sees them.
 
     Raises:
-        ExportError: the file does not hold what was written.
+        ExportError: a file does not hold what was written.
     """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "verify")
+        self._running: list[Future[None]] = []
+        self._written: dict[Path, list[Entry]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._thread.shutdown(cancel_futures=kind is not None)
+        if kind is None:
+            self._look(wait=True)
+
+    def tensors_of(self, path: Path) -> Callable[[Entry, int], None]:
+        self._written[path] = []
+
+        def written(entry: Entry, checksum: int) -> None:
+            self._written[path].append(entry)
+            self._running.append(self._thread.submit(_check_tensor, path, entry, checksum))
+            self._look(wait=False)
+
+        return written
+
+    def file(self, path: Path) -> None:
+        self._running.append(self._thread.submit(_check_file, path, self._written.pop(path)))
+
+    def _look(self, *, wait: bool) -> None:
+        while self._running and (wait or self._running[0].done()):
+            self._running.pop(0).result()
+
+
+def _check_tensor(path: Path, entry: Entry, expected: int) -> None:
+    checksum = 0
+    for piece in read_range(path, entry.start, entry.size):
+        checksum = zlib.crc32(piece, checksum)
+    if checksum != expected:
+        raise ExportError(
+            f"{path.name} reads back differently from what was written: the checksum of {entry.name} is "
+            f"{checksum:08x} instead of {expected:08x}. Nothing was kept."
+        )
+
+
+def _check_file(path: Path, written: list[Entry]) -> None:
     from safetensors import safe_open
 
     with safe_open(str(path), framework="numpy") as file:  # "numpy" so that torch is not imported
-        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # it is no mapping
         found = {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
-    expected = {tensor.name: (tensor.dtype, tensor.shape) for tensor in written}
+    expected = {entry.name: (entry.dtype, entry.shape) for entry in written}
     if found != expected:
-        differing = sorted(name for name in found.keys() | expected if found.get(name) != expected.get(name))
+        name = sorted(name for name in found.keys() | expected if found.get(name) != expected.get(name))[0]
         raise ExportError(
-            f"{path.name} reads back differently from what was written: {differing[0]} is "
-            f"{found.get(differing[0])} instead of {expected.get(differing[0])}. Nothing was kept."
+            f"{path.name} reads back differently from what was written: {name} is {found.get(name)} instead of "
+            f"{expected.get(name)}. Nothing was kept."
         )
-    checksums = {tensor.name: tensor.crc32 for tensor in written}
-    for entry in read_header(path).entries:
-        checksum = 0
-        for piece in read_range(path, entry.start, entry.size):
-            checksum = zlib.crc32(piece, checksum)
-        if checksum != checksums[entry.name]:
-            raise ExportError(
-                f"{path.name} reads back differently from what was written: the checksum of {entry.name} is "
-                f"{checksum:08x} instead of {checksums[entry.name]:08x}. Nothing was kept."
-            )
+    if sorted(read_header(path).entries, key=lambda entry: entry.name) != sorted(written, key=lambda entry: entry.name):
+        raise ExportError(f"The tensors of {path.name} lie elsewhere than they were written. Nothing was kept.")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.dtypes import torch_dtype
+from neuron_shim.checkpoint.dtypes import bits_of, torch_dtype
 from neuron_shim.checkpoint.errors import ExportError
-from neuron_shim.checkpoint.tensors import Tensor, buffers_of, whole
+from neuron_shim.checkpoint.tensors import PIECE, Tensor, buffers_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a tensor, and where in the whole it begins."""
+    """A part of a tensor: where in the whole it begins, and where in a file its bytes do."""
 
     part: Tensor
     offset: tuple[int, ...]
+    path: Path
+    start: int
 
     @property
     def end(self) -> tuple[int, ...]:
@@ -72,28 +75,63 @@ def assembled(
             f"{f' (up to {list(reach)})' if reach != shape else ''}: a shard is missing, or the files of two runs are "
             f"mixed{f'; found {files}' if files else ''}."
         )
-    ordered = sorted(blocks, key=lambda block: block.offset)
-    pieces = _in_a_row(ordered) if _only_rows(ordered, shape) else _filled(ordered, shape)
-    return Tensor(name, first.part.dtype, shape, first.part.origin, pieces)
+    return Tensor(name, first.part.dtype, shape, first.part.origin, _pieces(sorted(blocks, key=_offset), shape))
 
 
-def _only_rows(blocks: Sequence[Block], shape: tuple[int, ...]) -> bool:
-    """Whether each block has whole rows, so that one after another makes the tensor."""
-    return all(block.part.shape[1:] == shape[1:] for block in blocks)
+def _offset(block: Block) -> tuple[int, ...]:
+    return block.offset
 
 
-def _in_a_row(blocks: Sequence[Block]) -> Callable[[], Iterator[Any]]:
-    return lambda: itertools.chain.from_iterable(block.part.pieces() for block in blocks)
+def _pieces(blocks: Sequence[Block], shape: tuple[int, ...]) -> Callable[[], Iterator[Any]]:
+    filled = [block for block in blocks if 0 not in block.part.shape]
+    if all(block.part.shape[1:] == shape[1:] for block in filled):
+        # Whole rows: one block after another makes the tensor.
+        return lambda: itertools.chain.from_iterable(block.part.pieces() for block in filled)
+    bands = [
+        list(band) for _, band in itertools.groupby(filled, key=lambda block: (block.offset[0], block.part.shape[0]))
+    ]
+    rows = [(band[0].offset[0], band[0].end[0]) for band in bands]
+    if all(before[1] == after[0] for before, after in itertools.pairwise(rows)):
+        return lambda: itertools.chain.from_iterable(_band(band, shape) for band in bands)
+    return lambda: _at_once(filled, shape)
 
 
-def _filled(blocks: Sequence[Block], shape: tuple[int, ...]) -> Callable[[], Iterator[Any]]:
-    def pieces() -> Iterator[Any]:
-        import torch
+def _band(blocks: Sequence[Block], shape: tuple[int, ...]) -> Iterator[Any]:
+    """Blocks side by side that begin and end in the same rows: a few rows of each at a time."""
+    import numpy
 
-        value = torch.empty(shape, dtype=torch_dtype(blocks[0].part.dtype))
-        for block in blocks:
-            where = tuple(slice(first, end) for first, end in zip(block.offset, block.end, strict=True))
-            value[where] = whole(block.part)
-        yield from buffers_of(value)
+    size = bits_of(blocks[0].part.dtype) // 8
+    count = blocks[0].part.shape[0]
+    step = max(1, PIECE // (math.prod(shape[1:]) * size))
+    result = numpy.empty((step, *shape[1:]), dtype=f"u{size}")
+    buffers = [numpy.empty((step, *block.part.shape[1:]), dtype=f"u{size}") for block in blocks]
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(open(block.path, "rb", buffering=0)) for block in blocks]
+        for file, block in zip(files, blocks, strict=True):
+            file.seek(block.start)
+        for first in range(0, count, step):
+            rows = min(step, count - first)
+            for file, block, buffer in zip(files, blocks, buffers, strict=True):
+                _read(file, memoryview(buffer[:rows]).cast("B"), block.path)
+                where = zip(block.offset[1:], block.end[1:], strict=True)
+                result[(slice(rows), *(slice(begin, end) for begin, end in where))] = buffer[:rows]
+            yield memoryview(result[:rows]).cast("B")
 
-    return pieces
+
+def _read(file: Any, target: memoryview, path: Path) -> None:
+    while target:
+        count = file.readinto(target)
+        if not count:
+            raise ExportError(f"{path} became shorter while it was read: {len(target)} bytes are missing.")
+        target = target[count:]
+
+
+def _at_once(blocks: Sequence[Block], shape: tuple[int, ...]) -> Iterator[Any]:
+    """Blocks cut in any way: the whole tensor is in memory."""
+    import torch
+
+    value = torch.empty(shape, dtype=torch_dtype(blocks[0].part.dtype))
+    for block in blocks:
+        where = tuple(slice(first, end) for first, end in zip(block.offset, block.end, strict=True))
+        value[where] = whole(block.part)
+    yield from buffers_of(value)

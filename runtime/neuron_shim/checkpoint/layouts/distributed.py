@@ -41,7 +41,8 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
         header = read_header(source / name)
         offsets = _offsets(header)
         for entry in header.entries:
-            blocks.setdefault(entry.name, []).append(Block(header.tensor(entry), offsets[entry.name]))
+            block = Block(header.tensor(entry), offsets[entry.name], header.path, entry.start)
+            blocks.setdefault(entry.name, []).append(block)
     config = config_of(source, request)
     expected = Expected(config)
     expected.check_names(blocks, source)
