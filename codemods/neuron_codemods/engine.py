@@ -114,8 +114,16 @@ def _suppress(
             comment.used = True
         if not covering:
             left.append(item)
-    enabled = registry.is_enabled(UNUSED_SUPPRESSION.code, settings) and not settings.select
-    return left, [comment for comment in comments if not comment.used] if enabled else []
+    if not registry.is_enabled(UNUSED_SUPPRESSION.code, settings):
+        return left, []
+    return left, [comment for comment in comments if not comment.used and _had_its_chance(comment, settings)]
+
+
+def _had_its_chance(comment: markers.Suppression, settings: Settings) -> bool:
+    """Whether all rules that a suppression is about have looked."""
+    codes = [entry.rule.code for entry in registry.rules()]
+    about = [code for code in codes if not comment.codes or code.startswith(comment.codes)]
+    return all(registry.is_enabled(code, settings) for code in about)
 
 
 # Edits ------------------------------------------------------------------------------------------------------------

@@ -28,6 +28,10 @@ class Imported:
     """Comments on lines of their own above, behind and below the name."""
 
     @property
+    def noted(self) -> bool:
+        return bool(self.leading or self.trailing or self.following)
+
+    @property
     def text(self) -> str:
         return self.name if self.local == self.name else f"{self.name} as {self.local}"
 
@@ -115,6 +119,8 @@ def _is_twin(module: Module, binding: Binding, other: Binding) -> bool:
 
 def is_free(module: Module, binding: Binding, name: str, native: str) -> bool:
     """Whether the uses of a binding can be called ``name`` without meeting another thing of that name."""
+    if name in module.names.declared:
+        return False
     if name not in module.names.bound:
         return name not in module.names.references and name not in BUILTINS
     if not all(_becomes(module, other, native) for other in _others(binding)):
@@ -226,12 +232,19 @@ class Plan:
         statement = change.binding.statement
         alias = change.binding.node
         assert isinstance(alias, ast.alias)
-        site = self.site(statement)
+        site = self.site(self._before(change.node, change.binding) or statement)
         root = self._root(change.binding, native_module)
         plain = native_module if root == native_module else f"{native_module} as {root}"
         if plain not in site.modules and not self._has_module(plain, site):
             site.modules.append(plain)
         self._replace(change.node, f"{root}.{name}")
+
+    def _before(self, node: ast.Attribute, binding: Binding) -> ast.stmt | None:
+        """Another import of the same name that stands above a use, where the import of the module stands below it."""
+        if node.lineno > binding.statement.lineno or self.module.scope(node) is not binding.scope:
+            return None
+        imports = [other.statement for other in _others(binding) if other.is_import]
+        return next((statement for statement in imports if statement.lineno <= node.lineno), None)
 
     def _root(self, binding: Binding, native_module: str) -> str:
         """What a native module is called in the place of an imported one: by the user's alias if that is free."""
@@ -253,7 +266,10 @@ class Plan:
         if any(self.module.parent(node) is top for node in self.module.plain_imports.get(plain, ())):
             return True
         return self.module.parent(site.statement) is top and any(
-            plain in other.modules and self.module.parent(other.statement) is top for other in self.sites.values()
+            plain in other.modules
+            and self.module.parent(other.statement) is top
+            and other.statement.lineno <= site.statement.lineno
+            for other in self.sites.values()
         )
 
     def _goes(self, binding: Binding) -> bool:
@@ -361,6 +377,7 @@ class Plan:
     def _emit(self) -> None:
         if self.plain:
             self._emit_plain()
+        self._merge_into_hosts()
         for group in self._groups():
             self._emit_group(group)
         if self.required:
@@ -376,6 +393,57 @@ class Plan:
                 self.edits.append(statements.insert_after(self.module, anchor, lines))
             else:
                 self.edits.append(insert_at_top(self.module, lines))
+
+    def _merge_into_hosts(self) -> None:
+        """Add names to an import that the top of the file already has from the same native module."""
+        hosts = self._hosts()
+        added: dict[str, list[Imported]] = defaultdict(list)
+        for site in self.sites.values():
+            if self.module.parent(site.statement) is self.source.tree and self._is_alone(site.statement):
+                for entry in [item for item in site.fresh if not item.noted]:
+                    host = hosts.get(entry.module)
+                    if host is not None and self._only_imports_between(host, site.statement):
+                        site.fresh.remove(entry)
+                        added[entry.module].append(entry)
+        for name, entries in added.items():
+            host = hosts[name]
+            old = [Imported(name, alias.name, alias.asname or alias.name) for alias in host.names]
+            fresh = [entry for entry in dict.fromkeys(entries) if entry not in old]
+            together = sorted([*old, *fresh], key=_sort_key) if old == sorted(old, key=_sort_key) else [*old, *fresh]
+            is_long = host.lineno != host.end_lineno
+            text = self._from_statement(name, together, "", sort=False, one_a_line=is_long)
+            span = self.source.span(host)
+            self.edits.append(Edit.replace(span, text.replace("\n", self.source.newline(span[0]))))
+
+    def _hosts(self) -> dict[str, ast.ImportFrom]:
+        """The imports at the top of the file that names can be added to, by module: plainly written ones."""
+        last = last_import(self.module)
+        hosts: dict[str, ast.ImportFrom] = {}
+        for node in self.source.tree.body:
+            if last is None or node.lineno > last.lineno:
+                break
+            if isinstance(node, ast.ImportFrom) and node not in self.sites and self._is_plain(node):
+                hosts.setdefault(node.module or "", node)
+        return hosts
+
+    def _only_imports_between(self, host: ast.stmt, site: ast.stmt) -> bool:
+        """Whether names move past nothing that could use them."""
+        if host.lineno < site.lineno:
+            return True
+        return all(
+            isinstance(node, (ast.Import, ast.ImportFrom))
+            for node in self.source.tree.body
+            if site.lineno < node.lineno < host.lineno
+        )
+
+    def _is_plain(self, node: ast.ImportFrom) -> bool:
+        """Whether an import is written on one line, or with one name a line, and without comments."""
+        if node.level or node.names[0].name == "*" or not self._is_alone(node):
+            return False
+        entries = [Imported(node.module or "", alias.name, alias.asname or alias.name) for alias in node.names]
+        text = "\n".join(self.source.segment(node).splitlines())
+        is_long = node.lineno != node.end_lineno
+        return text == self._from_statement(node.module or "", entries, "", sort=False, one_a_line=is_long)
 
     def _first_use(self) -> int | None:
         """The first line at which the file itself, and not one of its functions, needs a new import."""
@@ -511,12 +579,18 @@ class Plan:
         return [self._from_statement(name, group, indentation) for name, group in sorted(_by_module(entries).items())]
 
     def _from_statement(
-        self, module: str, entries: Sequence[Imported], indentation: str, *, sort: bool = True
+        self,
+        module: str,
+        entries: Sequence[Imported],
+        indentation: str,
+        *,
+        sort: bool = True,
+        one_a_line: bool = False,
     ) -> str:
         ordered = sorted(dict.fromkeys(entries), key=_sort_key) if sort else list(entries)
         line = f"from {module} import {', '.join(entry.text for entry in ordered)}"
-        noted = any(entry.leading or entry.trailing or entry.following for entry in ordered)
-        if not noted and len(indentation) + len(line) <= self.source.line_limit:
+        one_a_line = one_a_line or any(entry.noted for entry in ordered)
+        if not one_a_line and len(indentation) + len(line) <= self.source.line_limit:
             return line
         inside = indentation + self.source.indentation_step
         lines = [f"from {module} import ("]

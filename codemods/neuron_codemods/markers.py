@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -70,39 +71,52 @@ def suppressions(module: Module) -> list[Suppression]:
     found: list[Suppression] = []
     if "neuron-migrate" not in module.source.text:
         return found
+    starts, owners = _owners(module)
     for token in module.source.comments:
         match = _SUPPRESSION.search(token.text)
         if match is None:
             continue
         codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
         suppression = Suppression(codes, token, match["what"] == "ignore-file")
-        suppression.first, suppression.last = _lines(module, token)
+        suppression.first, suppression.last = _lines(module, token, starts, owners)
         found.append(suppression)
     return found
 
 
-def _lines(module: Module, token: Token) -> tuple[int, int]:
+def _lines(
+    module: Module, token: Token, starts: list[int], owners: dict[int, tuple[int, int]]
+) -> tuple[int, int]:
     """The lines of the statement that a comment belongs to."""
     source = module.source
     line = source.position(token.start).line
     own_line = not source.lines[line - 1][: token.start - source.line_starts[line - 1]].strip()
     if own_line:
-        following = [node.lineno for node in module.names.statements if node.lineno > line]
-        line = min(following, default=line)
-    best = (line, line)
+        following = bisect_right(starts, line)
+        line = starts[following] if following < len(starts) else line
+    return owners.get(line, (line, line))
+
+
+def _owners(module: Module) -> tuple[list[int], dict[int, tuple[int, int]]]:
+    """The lines on which statements start, and for each line those of the innermost statement with its header there."""
+    owners: dict[int, tuple[int, int]] = {}
     for node in module.names.statements:
         last = header_end(node)
-        if node.lineno <= line <= last:
-            best = (node.lineno, last)
-    return best
+        owners.update(dict.fromkeys(range(node.lineno, last + 1), (node.lineno, last)))
+    return sorted({node.lineno for node in module.names.statements}), owners
 
 
 def header_end(statement: ast.stmt) -> int:
     """The last line of a statement, or of the header of a compound one."""
+    if isinstance(statement, ast.Match):
+        return statement.subject.end_lineno or statement.lineno
     body = getattr(statement, "body", None)
     if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
         return max(statement.lineno, body[0].lineno - 1)
     return statement.end_lineno or statement.lineno
+
+
+def _is_comment(source: Source, line: int) -> bool:
+    return bool(line) and source.lines[line - 1].lstrip().startswith("#")
 
 
 def marked_above(module: Module, statement: ast.stmt) -> list[Marker]:
@@ -110,9 +124,9 @@ def marked_above(module: Module, statement: ast.stmt) -> list[Marker]:
     source = module.source
     first = first_line_statement(module, statement)
     line = source.position(start_of(source, first)).line - 1
-    by_line = {marker.line: marker for marker in markers(source)}
-    found = []
-    while line and source.lines[line - 1].lstrip().startswith("#"):
+    found: list[Marker] = []
+    by_line = {marker.line: marker for marker in markers(source)} if _is_comment(source, line) else {}
+    while by_line and line and source.lines[line - 1].lstrip().startswith("#"):
         if line in by_line:
             found.append(by_line[line])
         line -= 1

@@ -6,11 +6,13 @@ what reading the bytes costs.
 
 from __future__ import annotations
 
-NEEDLES: tuple[bytes, ...] = (b"optimum", b"neuron-migrate", b"Neuron", b"Trainium")
-"""``optimum`` is in every import of Optimum Neuron, ``neuron-migrate`` in every marker and suppression; the other two
-are in the names that a file may take from another file of the same project."""
+ROOT = b"euron"
+"""In every import of Optimum Neuron, every name of it and every marker: most files are told by this one search."""
+
+NEEDLES: tuple[bytes, ...] = (b"optimum", b"Neuron", b"neuron-migrate")
+"""An import; a name taken from another file of the project; a marker or a suppression."""
 
 
 def concerns(data: bytes) -> bool:
     """Whether a file with these bytes may hold something to migrate or a marker to report."""
-    return any(needle in data for needle in NEEDLES)
+    return ROOT in data and any(needle in data for needle in NEEDLES)

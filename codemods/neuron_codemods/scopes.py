@@ -115,6 +115,8 @@ class ScopeTree:
     """The scope of each name, attribute root, call and statement."""
     exported: dict[str, ast.Constant] = field(default_factory=dict)
     """Names in ``__all__``."""
+    declared: set[str] = field(default_factory=set)
+    """Names in ``global`` and ``nonlocal`` statements."""
 
     def unresolved(self) -> Iterator[Reference]:
         """Uses of names that are bound nowhere and are not builtins: what a star import may have brought."""
@@ -322,10 +324,12 @@ class _Builder:
         self.visit_all(node.body, node)
 
     def visit_Global(self, node: ast.Global) -> None:
+        self.result.declared.update(node.names)
         if not self.scope.is_module:
             self.scope.moved.update({name: True for name in node.names})
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
+        self.result.declared.update(node.names)
         self.scope.moved.update({name: False for name in node.names})
 
     # Patterns -------------------------------------------------------------------------------------------------

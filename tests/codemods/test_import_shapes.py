@@ -388,7 +388,7 @@ NAMES_AND_ALIASES = (
     Shape(
         "a name that is imported from the native library under an alias",
         "from transformers import Trainer as T\nfrom optimum.neuron import NeuronTrainer\n\nseen(T, NeuronTrainer)\n",
-        "from transformers import Trainer as T\nfrom transformers import Trainer\n\nseen(T, Trainer)\n",
+        "from transformers import Trainer as T, Trainer\n\nseen(T, Trainer)\n",
     ),
     Shape(
         "the native name is a class",

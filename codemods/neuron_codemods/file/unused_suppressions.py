@@ -29,6 +29,14 @@ def check(module: Module) -> Iterator[Change]:
 
 
 CASES = (
-    Case("a suppression stays as it is", "import os  # neuron-migrate: ignore[NM101]\n\nprint(os.name)\n"),
+    Case(
+        "nothing to suppress",
+        "import os  # neuron-migrate: ignore[NM002]\n\nprint(os.name)\n",
+        outcomes=(Outcome.REVIEW,),
+    ),
+    Case(
+        "a suppression that holds a rule back",
+        "from optimum.neuron import NeuronTrainer  # neuron-migrate: ignore[NM101]\n\nprint(NeuronTrainer)\n",
+    ),
     Case("a comment that only speaks of it", "# see neuron-migrate: it can ignore a statement\nx = 1\n"),
 )

@@ -11,21 +11,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.edits import Change, InsertLines
+from neuron_codemods.edits import CallEdit, Change, InsertLines
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, era
 from neuron_codemods.training.classes import field_default, local_dataclasses
 from neuron_codemods.training.defaults import changed, saves_only_model
 from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import PARSE_METHODS, Arguments, all_arguments, is_neuron
+from neuron_codemods.values import PARSE_METHODS, Arguments, all_arguments, is_neuron, keyword
 
 RULE = Rule(
     code="NM113",
     name="argument-parser",
     summary="HfArgumentParser: old defaults by set_defaults, padding that the Neuron parser forced.",
     url="https://huggingface.co/docs/transformers/internal/trainer_utils#transformers.HfArgumentParser",
-    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW),
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
 )
 
 
@@ -55,6 +55,13 @@ def _defaults(module: Module, made: Arguments) -> Iterator[Change]:
     parent = module.parent(made.call)
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
         name = parent.targets[0].id
+        call = _set_defaults(module, parent, name)
+        if call is not None:
+            missing = tuple((item, text) for item, text in sorted(wanted.items()) if keyword(call, item) is None)
+            if missing:
+                message = f"Old defaults are set on the parser: {', '.join(item for item, _ in missing)}. A flag still wins."
+                yield Change(Outcome.REWRITTEN, call, message, (CallEdit(call, added=missing),))
+            return
         line = f"{name}.set_defaults({pairs})"
         if len(line) + parent.col_offset > module.source.line_limit:
             rest = [f"    {item}={text}," for item, text in sorted(wanted.items())]
@@ -66,6 +73,22 @@ def _defaults(module: Module, made: Arguments) -> Iterator[Change]:
     else:
         message = f"Keep the parser in a variable and call set_defaults({pairs}) on it: these defaults have changed."
         yield Change(Outcome.MANUAL, made.call, message)
+
+
+def _set_defaults(module: Module, assignment: ast.Assign, name: str) -> ast.Call | None:
+    """The ``parser.set_defaults(...)`` that a script already has."""
+    binding = module.scope(assignment).home(name)
+    for call in module.calls:
+        function = call.func
+        if (
+            isinstance(function, ast.Attribute)
+            and function.attr == "set_defaults"
+            and isinstance(function.value, ast.Name)
+            and function.value.id == name
+            and module.scope(function.value).home(name) is binding
+        ):
+            return call
+    return None
 
 
 def _forces_padding(module: Module, made: Arguments) -> bool:
@@ -91,7 +114,7 @@ def _files(module: Module, made: Arguments) -> Iterator[Change]:
                 message = (
                     f"A file read by {function.attr} must hold the old defaults itself ({pairs}), and none of the "
                     "Neuron "
-                    "arguments (tensor_parallel_size, zero_1, overwrite_output_dir ...)."
+                    "arguments (tensor_parallel_size, zero_1, async_save ...)."
                 )
                 yield Change(Outcome.REVIEW, call, message)
 

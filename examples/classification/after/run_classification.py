@@ -16,6 +16,9 @@ from transformers import (
     AutoTokenizer,
     DataCollatorWithPadding,
     EvalPrediction,
+    HfArgumentParser,
+    Trainer,
+    TrainingArguments,
     default_data_collator,
     set_seed,
 )
@@ -23,7 +26,6 @@ from transformers.trainer_utils import get_last_checkpoint
 
 # Drop-in replacements of the transformers classes
 from neuron_shim import configure
-from transformers import HfArgumentParser, Trainer, TrainingArguments
 
 configure()
 

@@ -5,11 +5,12 @@ from itertools import chain
 
 from datasets import load_dataset
 from neuron_shim import configure, parallel_sizes
-from transformers import Trainer, TrainingArguments
 from transformers.distributed import DistributedConfig
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    Trainer,
+    TrainingArguments,
     default_data_collator,
     set_seed,
 )

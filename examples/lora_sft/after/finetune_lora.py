@@ -8,10 +8,9 @@ from typing import Optional
 import torch
 from datasets import load_dataset
 from peft import LoraConfig
-from transformers import AutoTokenizer, set_seed
+from transformers import AutoModelForCausalLM, AutoTokenizer, HfArgumentParser, TrainingArguments, set_seed
 
 from neuron_shim import configure, parallel_sizes
-from transformers import AutoModelForCausalLM, HfArgumentParser, TrainingArguments
 from transformers.distributed import DistributedConfig
 from trl import SFTConfig, SFTTrainer
 

@@ -11,11 +11,10 @@ import json
 import math
 import os
 import struct
-import zlib
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from neuron_shim.checkpoint.checksum import Checksum
 from neuron_shim.checkpoint.dtypes import bits_of
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.tensors import Tensor, read_range
@@ -108,22 +107,21 @@ def write_file(path: Path, tensors: Sequence[Tensor], written: Callable[[Entry, 
     """Write one file in this order, down to the disk.
 
     Args:
-        written: told of each tensor that is complete in the file, with the CRC-32 of what was meant to be written.
+        written: told of each tensor that is complete in the file, with the checksum of what was meant to be written.
     """
-    with open(path, "xb", buffering=0) as file, ThreadPoolExecutor(1, "checksum") as side:
+    with open(path, "xb", buffering=0) as file:
         header = encode_header(tensors)
         _write(file, header)
         start = len(header)
         for tensor in tensors:
-            checksum, size = 0, 0
+            checksum, size = Checksum(), 0
             for piece in tensor.pieces():
-                running = side.submit(zlib.crc32, piece, checksum)  # beside the writing: both release the lock
+                checksum.add(piece)
                 _write(file, piece)
-                checksum = running.result()
                 size += len(piece)
             if size != tensor.nbytes:
                 raise ExportError(f"{tensor.origin} gave {size} bytes of {tensor.name} instead of {tensor.nbytes}.")
-            written(Entry(tensor.name, tensor.dtype, tensor.shape, start, size), checksum)
+            written(Entry(tensor.name, tensor.dtype, tensor.shape, start, size), checksum.value)
             start += size
         os.fsync(file.fileno())
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from neuron_shim.checkpoint.checksum import Checksum
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.safetensors_file import read_header
 from neuron_shim.checkpoint.tensors import read_range
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Verifier:
     """Reads back in a thread of its own, a step behind the writing. Leaving the context waits for it.
 
-    Of each tensor the bytes are compared by CRC-32; of each file the names, dtypes and shapes, as the safetensors
+    Of each tensor the bytes are compared by their checksum; of each file the names, dtypes and shapes, as the safetensors
     library sees them.
 
     Raises:
@@ -61,13 +61,13 @@ class Verifier:
 
 
 def _check_tensor(path: Path, entry: Entry, expected: int) -> None:
-    checksum = 0
+    checksum = Checksum()
     for piece in read_range(path, entry.start, entry.size):
-        checksum = zlib.crc32(piece, checksum)
-    if checksum != expected:
+        checksum.add(piece)
+    if checksum.value != expected:
         raise ExportError(
             f"{path.name} reads back differently from what was written: the checksum of {entry.name} is "
-            f"{checksum:08x} instead of {expected:08x}. Nothing was kept."
+            f"{checksum.value:08x} instead of {expected:08x}. Nothing was kept."
         )
 
 
