@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from neuron_codemods import imports, markers, registry, statements
+from neuron_codemods import imports, markers, registry, selection, statements
 from neuron_codemods.edits import (
     CallEdit,
-    Change,
     Edit,
     EraseAttribute,
     EraseImport,
@@ -23,21 +21,13 @@ from neuron_codemods.edits import (
     Unwrap,
     apply,
 )
-from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
-from neuron_codemods.model import Finding, Migration, Outcome, Rule, Settings, SourceError
+from neuron_codemods.model import Finding, Migration, Outcome, Settings, SourceError
 from neuron_codemods.module import Module
 from neuron_codemods.project import Project
+from neuron_codemods.selection import UNUSED_SUPPRESSION, Found
 from neuron_codemods.source import parse
 
 _BOM = "\ufeff"
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A change with the rule that asked for it."""
-
-    rule: Rule
-    change: Change
 
 
 def migrate(
@@ -53,7 +43,8 @@ def migrate(
     try:
         module = Module(body, path, project)
         found = _look(module, settings)
-        found, unused = _suppress(module, found, settings)
+        found, unused = selection.suppress(module, found, settings)
+        found = selection.hold_back(module, found, settings)
         changed = apply(body, _edits(module, found, settings))
     except RecursionError:
         raise SourceError("nested too deeply to be read", 1) from None
@@ -72,15 +63,15 @@ def migrate(
     )
 
 
-def _look(module: Module, settings: Settings) -> list[_Found]:
+def _look(module: Module, settings: Settings) -> list[Found]:
     found = []
     for entry in registry.rules():
         if registry.is_enabled(entry.rule.code, settings):
-            found += [_Found(entry.rule, change) for change in entry.check(module)]
+            found += [Found(entry.rule, change) for change in entry.check(module)]
     return _without_known_markers(module, found)
 
 
-def _without_known_markers(module: Module, found: list[_Found]) -> list[_Found]:
+def _without_known_markers(module: Module, found: list[Found]) -> list[Found]:
     """Leave out markers of an earlier run whose finding is made again in this one."""
     again = {_marker_line(item) for item in found if item.change.outcome is Outcome.MANUAL}
     left = []
@@ -91,45 +82,15 @@ def _without_known_markers(module: Module, found: list[_Found]) -> list[_Found]:
     return left
 
 
-def _marker_line(item: _Found) -> str:
+def _marker_line(item: Found) -> str:
     manual = item.change.outcome is Outcome.MANUAL
     return markers.format_marker(item.rule.code, item.change.message, item.rule.url, manual=manual)
-
-
-# Suppressions -----------------------------------------------------------------------------------------------------
-
-
-def _suppress(
-    module: Module, found: Sequence[_Found], settings: Settings
-) -> tuple[list[_Found], list[markers.Suppression]]:
-    """What is left after the user's suppressions, and the suppressions that did nothing."""
-    comments = markers.suppressions(module)
-    if not comments:
-        return list(found), []
-    left = []
-    for item in found:
-        line = getattr(item.change.node, "lineno", 1)
-        covering = [comment for comment in comments if comment.covers(item.rule.code, line)]
-        for comment in covering:
-            comment.used = True
-        if not covering:
-            left.append(item)
-    if not registry.is_enabled(UNUSED_SUPPRESSION.code, settings):
-        return left, []
-    return left, [comment for comment in comments if not comment.used and _had_its_chance(comment, settings)]
-
-
-def _had_its_chance(comment: markers.Suppression, settings: Settings) -> bool:
-    """Whether all rules that a suppression is about have looked."""
-    codes = [entry.rule.code for entry in registry.rules()]
-    about = [code for code in codes if not comment.codes or code.startswith(comment.codes)]
-    return all(registry.is_enabled(code, settings) for code in about)
 
 
 # Edits ------------------------------------------------------------------------------------------------------------
 
 
-def _edits(module: Module, found: Sequence[_Found], settings: Settings) -> list[Edit]:
+def _edits(module: Module, found: Sequence[Found], settings: Settings) -> list[Edit]:
     by_kind: dict[type, list] = defaultdict(list)  # type: ignore[type-arg]
     required: list[tuple[str, ast.AST]] = []
     for item in found:
@@ -223,7 +184,7 @@ def _inserted(module: Module, edits: Sequence[InsertLines]) -> list[Edit]:
     return result
 
 
-def _markers(module: Module, found: Sequence[_Found], settings: Settings) -> list[Edit]:
+def _markers(module: Module, found: Sequence[Found], settings: Settings) -> list[Edit]:
     """The comment lines above statements that a person must look at, without those that are there already."""
     wanted: dict[ast.stmt, list[str]] = defaultdict(list)
     for item in found:
@@ -242,7 +203,7 @@ def _markers(module: Module, found: Sequence[_Found], settings: Settings) -> lis
 # Findings ---------------------------------------------------------------------------------------------------------
 
 
-def _findings(module: Module, found: Iterable[_Found], unused: Iterable[markers.Suppression]) -> tuple[Finding, ...]:
+def _findings(module: Module, found: Iterable[Found], unused: Iterable[markers.Suppression]) -> tuple[Finding, ...]:
     source = module.source
     findings = []
     for item in found:

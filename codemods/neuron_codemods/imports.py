@@ -203,11 +203,10 @@ class Plan:
         if alias.asname is None and must_keep_name(self.module, binding) is None:
             if is_free(self.module, binding, native_name, native):
                 local = native_name
-        existing = existing_import(self.module, native) if binding.scope.is_module else None
+        existing = self._existing(native, self._names_of(binding)) if binding.scope.is_module else None
         if existing is not None and alias.asname is None and existing.name == local == native_name:
-            if all(existing.statement.lineno < node.lineno for node in self._names_of(binding)):
-                self._rename_uses(binding, local)
-                return
+            self._rename_uses(binding, local)
+            return
         site.fresh.append(Imported(native_module, native_name, local, *self._comments(alias, site.statement)))
         if local != binding.name:
             self._rename_uses(binding, local)
@@ -322,8 +321,8 @@ class Plan:
             by_name[star.statement, star.node.id, star.native].append(star.node)
         for (statement, old, native), nodes in by_name.items():
             native_module, name = split(native)
-            local = self._star_name(old, native, nodes)
-            existing = existing_import(self.module, native)
+            existing = self._existing(native, nodes)
+            local = self._star_name(old, native, nodes, existing)
             if existing is None or existing.name != local:
                 self.site(statement).fresh.append(Imported(native_module, name, local))
             for node in nodes if local != old else ():
@@ -334,9 +333,14 @@ class Plan:
             if not self.module.names.exported:
                 self.site(statement).gone.update(statement.names)
 
-    def _star_name(self, old: str, native: str, nodes: Sequence[ast.Name]) -> str:
-        name, names = split(native)[1], self.module.names
+    def _existing(self, native: str, nodes: Sequence[ast.Name]) -> Binding | None:
+        """The import of a native object that the file has already, if it stands above these uses."""
         existing = existing_import(self.module, native)
+        above = existing is not None and all(existing.statement.lineno < node.lineno for node in nodes)
+        return existing if above else None
+
+    def _star_name(self, old: str, native: str, nodes: Sequence[ast.Name], existing: Binding | None) -> str:
+        name, names = split(native)[1], self.module.names
         kept = old in names.exported or old in names.bound or self.module.project.is_taken(self.module.path, old)
         if kept or not all(self.module.is_placed(node) for node in nodes):
             return old
@@ -402,7 +406,9 @@ class Plan:
             if self.module.parent(site.statement) is self.source.tree and self._is_alone(site.statement):
                 for entry in [item for item in site.fresh if not item.noted]:
                     host = hosts.get(entry.module)
-                    if host is not None and self._only_imports_between(host, site.statement):
+                    if host is None or not self._is_bound_only_by(entry.local, site.statement):
+                        continue
+                    if self._only_imports_between(host, site.statement):
                         site.fresh.remove(entry)
                         added[entry.module].append(entry)
         for name, entries in added.items():
@@ -425,6 +431,10 @@ class Plan:
             if isinstance(node, ast.ImportFrom) and node not in self.sites and self._is_plain(node):
                 hosts.setdefault(node.module or "", node)
         return hosts
+
+    def _is_bound_only_by(self, name: str, statement: ast.stmt) -> bool:
+        bindings = self.module.names.module.bindings.get(name, ())
+        return all(binding.statement is statement for binding in bindings)
 
     def _only_imports_between(self, host: ast.stmt, site: ast.stmt) -> bool:
         """Whether names move past nothing that could use them."""

@@ -18,6 +18,7 @@ _ABOVE = ("optimum", "optimum.exporters")
 """Packages that Optimum Neuron shares with others."""
 _BIND_LAST = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
 """Statements that evaluate their expressions before they bind a name."""
+_TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _LONGEST_CHAIN = 16
 """How many assignments (``a = b``) from name to name are followed."""
 
@@ -29,31 +30,49 @@ class _Bindings:
     all: list[Binding]
     places: list[tuple[int, int]]
     """Where the statement of each starts."""
-    alternatives: frozenset[Binding]
-    """Those an import falls back on: in another branch of the same ``try`` or ``if``."""
-    all_alternative: bool
-    """Whether whatever runs, the name is what was imported or its fallback."""
-    preferred: Binding
+    stands_for: dict[Binding, Binding]
+    """For those in a branch of a ``try`` or ``if`` with an import in another branch: the import that counts."""
+    preferred: Binding | None
+    """What a use sees that is not told apart by its place: the import, if everything else stands in for it."""
 
     @classmethod
     def of(cls, module: Module, bindings: list[Binding]) -> _Bindings:
         ordered = sorted(bindings, key=lambda binding: (binding.statement.lineno, binding.statement.col_offset))
         imports = [binding for binding in ordered if binding.is_import]
-        around = {above for binding in imports for above in module.ancestors(binding.statement)}
-        branching = (ast.Try, ast.If, getattr(ast, "TryStar", ast.Try))
-        alternatives = frozenset(
-            binding
-            for binding in (ordered if around else ())
-            if any(above in around for above in module.ancestors(binding.statement) if isinstance(above, branching))
+        branches = {binding: dict(_branches(module, binding)) for binding in ordered} if len(ordered) > 1 else {}
+        stands_for = {}
+        for binding, own in branches.items():
+            others = [item for item in imports if any(own.get(key, side) != side for key, side in branches[item].items())]
+            if others:
+                stands_for[binding] = _most_neuron([*others, binding] if binding.is_import else others)
+        is_clear = len(ordered) == 1 or bool(imports) and all(
+            binding.is_import or binding in stands_for or _is_none(binding) for binding in ordered
         )
-        neuron = [binding for binding in imports if data.is_neuron_module(binding.qualified or "")]
-        return cls(
-            ordered,
-            [(binding.statement.lineno, binding.statement.col_offset) for binding in ordered],
-            alternatives,
-            all(binding.is_import or binding in alternatives for binding in ordered),
-            (neuron or imports or ordered)[-1],
-        )
+        places = [(binding.statement.lineno, binding.statement.col_offset) for binding in ordered]
+        return cls(ordered, places, stands_for, _most_neuron(imports or ordered) if is_clear else None)
+
+
+def _most_neuron(bindings: list[Binding]) -> Binding:
+    return ([item for item in bindings if data.is_neuron_module(item.qualified or "")] or bindings)[-1]
+
+
+def _is_none(binding: Binding) -> bool:
+    """Whether a name is only given a first value, for the case that nothing is imported."""
+    return isinstance(binding.value, ast.Constant) and binding.value.value is None
+
+
+def _branches(module: Module, binding: Binding) -> Iterator[tuple[ast.AST, object]]:
+    """Each ``try`` and ``if`` around a binding with the branch it is in."""
+    below: ast.AST = binding.statement
+    for above in module.ancestors(binding.statement):
+        if isinstance(above, ast.ExceptHandler):
+            below = above
+        elif isinstance(above, ast.If):
+            yield above, below in above.body
+        elif isinstance(above, _TRY) and below not in above.finalbody:
+            yield above, below if isinstance(below, ast.ExceptHandler) else True
+        if isinstance(above, ast.stmt):
+            below = above
 
 
 class Module:
@@ -136,9 +155,7 @@ class Module:
                 bound = self._bound(home, node.id)
             else:
                 last = last or bound.all[0]
-                return bound.preferred if not last.is_import and last in bound.alternatives else last
-        if len(bound.all) > 1 and not bound.all_alternative:
-            return None
+                return bound.stands_for.get(last, last)
         return bound.preferred
 
     def _bound(self, home: Scope, name: str) -> _Bindings:

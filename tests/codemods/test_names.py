@@ -91,8 +91,15 @@ RESOLVED = {
     "an alternative": ("try:\n    import a\nexcept ImportError:\n    a = None\nask(a)\ndef f():\n    ask(a)", ["a", "a"]),
     "an alternative import": (
         "try:\n    from optimum.neuron import x\nexcept ImportError:\n    from b import x\nask(x)\ndef f():\n    ask(x)",
-        ["b.x", "optimum.neuron.x"],
+        ["optimum.neuron.x", "optimum.neuron.x"],
     ),
+    "a first value and an import": ("x = None\nif y:\n    import a as x\ndef f():\n    ask(x)", ["a"]),
+    "a first value that counts": ("x = 1\nif y:\n    import a as x\ndef f():\n    ask(x)", [None]),
+    "an import and a rebinding in one branch": ("if y:\n    import a\n    a = 1\n    ask(a)\nask(a)", [None, None]),
+    "an elif": ("if y:\n    import a\nelif z:\n    import b as a\nelse:\n    a = None\nask(a)", ["b"]),
+    "a finally": ("try:\n    import a\nfinally:\n    a = 1\nask(a)", [None]),
+    "an else of a try": ("try:\n    import a\nexcept E: ...\nelse:\n    a = 1\nask(a)", [None]),
+    "two handlers": ("try:\n    x\nexcept E:\n    import a\nexcept F:\n    a = 1\nask(a)", ["a"]),
     "an else": ("if a:\n    import b\nelse:\n    b = None\nask(b)", ["b"]),
     "bound again after the alternative": (
         "try:\n    import a\nexcept ImportError:\n    a = None\nask(a)\na = 1\nask(a)",

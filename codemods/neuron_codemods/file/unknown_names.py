@@ -58,7 +58,7 @@ def _concerns(module: Module, use: Reference, binding: Binding) -> bool:
     if module.is_served(use, binding):
         return False
     found = module.binding(use.node)
-    return found is None or found.is_import
+    return found is None or found.qualified == binding.qualified
 
 
 def _unused(module: Module, binding: Binding, alias: ast.alias) -> Change:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -50,11 +51,7 @@ def activate() -> None:
     if native is not None:
         _start_compiled(native, index, count)
     else:
-        from neuron_shim.simulate import pure_python
-
-        native = pure_python
-        pure_python.start()
-    _register(native)
+        _start_python()
     _active = True
 
 
@@ -99,27 +96,26 @@ def _native(*, processes: int) -> ModuleType | None:
 
 
 def _start_compiled(native: ModuleType, index: int, count: int) -> None:
-    import os
-
-    import torch
-
-    from neuron_shim.simulate.record import note_first_use
-
-    native.start(index, count, note_first_use)
-    os.register_at_fork(after_in_child=native.after_fork_in_child)
-    torch.utils.rename_privateuse1_backend("neuron")
-
-
-def _register(native: ModuleType) -> None:
     import torch
 
     from neuron_shim.simulate import device, distributed, dynamo, neuronx
+    from neuron_shim.simulate.record import note_first_use
 
     device.use(native)
-    if not hasattr(torch, "neuron"):
-        torch._register_device_module("neuron", device)
-    if not hasattr(torch.Tensor, "neuron"):
-        torch.utils.generate_methods_for_privateuse1_backend()
+    native.start(index, count, note_first_use)
+    os.register_at_fork(after_in_child=native.after_fork_in_child)
+    torch.utils.rename_privateuse1_backend("neuron")
+    torch._register_device_module("neuron", device)
+    torch.utils.generate_methods_for_privateuse1_backend()
     neuronx.install(native)
     distributed.register(native)
     dynamo.register()
+
+
+def _start_python() -> None:
+    from neuron_shim.simulate import device, dynamo, neuronx, pure_python
+
+    device.use(pure_python)
+    pure_python.start()
+    neuronx.install(pure_python)
+    dynamo.refuse()

@@ -42,6 +42,23 @@ def register() -> None:
     register_backend(compile_graph, name="neuron")
 
 
+class NotCompiled:
+    """In the place of the backend where the device is the one in Python, whose tensors torch cannot trace."""
+
+    def load(self) -> None:
+        raise RuntimeError(
+            'torch.compile(backend="neuron") needs the compiled simulated device, and there is no C++ compiler here. '
+            "Install g++, or run without torch.compile (generate: disable_compile=True)."
+        )
+
+
+def refuse() -> None:
+    """Make ``torch.compile(backend="neuron")`` say why it cannot be had."""
+    from torch._dynamo.backends import registry
+
+    registry._BACKENDS["neuron"] = NotCompiled()
+
+
 def compile_graph(
     graph: torch.fx.GraphModule,
     inputs: list[Any],

@@ -69,6 +69,18 @@ class NeuronTensor(torch.Tensor):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"{self.held!r} on neuron:0"
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.held.__reduce_ex__(protocol)  # a file of it holds a tensor of the CPU, which loads anywhere
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        copy = memo.get(id(self))
+        if copy is None:
+            copy = NeuronTensor(self.held.clone()).requires_grad_(self.requires_grad)
+            if isinstance(self, torch.nn.Parameter):
+                copy = torch.nn.Parameter(copy, self.requires_grad)
+            memo[id(self)] = copy
+        return copy
+
     def data_ptr(self) -> int:
         return self.held.data_ptr()
 

@@ -1,0 +1,82 @@
+"""Which of the changes that rules ask for are made: what a person suppressed is not, nor what depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neuron_codemods import markers, registry
+from neuron_codemods.edits import Change, RenameImport
+from neuron_codemods.file.held_back import RULE as HELD_BACK
+from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
+from neuron_codemods.model import Outcome, Rule, Settings
+from neuron_codemods.module import Module
+from neuron_codemods.renaming import imported
+from neuron_codemods.scopes import Binding
+from neuron_codemods.training.native_names import RULE as NATIVE_NAMES
+from neuron_codemods.training.native_names import accepts
+
+_TRAINING = "NM1"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A change with the rule that asked for it."""
+
+    rule: Rule
+    change: Change
+
+
+def suppress(
+    module: Module, found: Sequence[Found], settings: Settings
+) -> tuple[list[Found], list[markers.Suppression]]:
+    """What is left after the suppressions in the text, and the suppressions that did nothing."""
+    comments = markers.suppressions(module)
+    if not comments:
+        return list(found), []
+    left = []
+    for item in found:
+        line = getattr(item.change.node, "lineno", 1)
+        covering = [comment for comment in comments if comment.covers(item.rule.code, line)]
+        for comment in covering:
+            comment.used = True
+        if not covering:
+            left.append(item)
+    if not registry.is_enabled(UNUSED_SUPPRESSION.code, settings):
+        return left, []
+    return left, [comment for comment in comments if not comment.used and _had_its_chance(comment, settings)]
+
+
+def _had_its_chance(comment: markers.Suppression, settings: Settings) -> bool:
+    """Whether all rules that a suppression is about have looked."""
+    codes = [entry.rule.code for entry in registry.rules()]
+    about = [code for code in codes if not comment.codes or code.startswith(comment.codes)]
+    return all(registry.is_enabled(code, settings) for code in about)
+
+
+def hold_back(module: Module, found: list[Found], settings: Settings) -> list[Found]:
+    """Make no change about training in a file in which a person keeps a name of it.
+
+    Rules that were selected one by one are run as they are: whoever selects knows.
+    """
+    reports = registry.is_enabled(HELD_BACK.code, settings)
+    if settings.select and not reports and not registry.is_enabled(NATIVE_NAMES.code, settings):
+        return found
+    kept = _kept(module, found)
+    if not kept:
+        return found
+    left = [item for item in found if not (item.rule.code.startswith(_TRAINING) and item.change.edits)]
+    if reports:
+        names = ", ".join(binding.name for binding in kept)
+        message = f"Nothing about training is rewritten here, because {names} is kept: half of it would not run."
+        left.append(Found(HELD_BACK, Change(Outcome.REVIEW, kept[0].node, message)))
+    return left
+
+
+def _kept(module: Module, found: Sequence[Found]) -> list[Binding]:
+    renamed = {edit.binding for item in found for edit in item.change.edits if isinstance(edit, RenameImport)}
+    return [
+        binding
+        for binding, symbol in imported(module)
+        if symbol.rename and accepts(symbol) and binding not in renamed
+    ]
