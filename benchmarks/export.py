@@ -62,7 +62,7 @@ def main() -> int:
     return 0 if all(row["memory_ok"] and row["throughput_ok"] for row in rows) else 1
 
 
-# --- the checkpoint ---------------------------------------------------------------------------------------------------
+# --- the checkpoint
 
 
 def shapes(size: float) -> dict[str, tuple[int, ...]]:
@@ -96,9 +96,16 @@ def build(layout: str, size: float, folder: Path) -> None:
     tensors = shapes(size)
     layers = sum(name.endswith("q_proj.weight") for name in tensors)
     config = {
-        **{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "dtype": "bfloat16"},
-        **{"hidden_size": 2048, "intermediate_size": 5632, "vocab_size": 32000, "num_hidden_layers": layers},
-        **{"num_attention_heads": 16, "num_key_value_heads": 16, "tie_word_embeddings": False},
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "dtype": "bfloat16",
+        "hidden_size": 2048,
+        "intermediate_size": 5632,
+        "vocab_size": 32000,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 16,
+        "tie_word_embeddings": False,
     }
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     if layout == "folder":
@@ -132,7 +139,7 @@ def write(path: Path, tensors: dict[str, tuple[int, ...]], offsets: dict[str, ob
         os.fsync(file.fileno())
 
 
-# --- measuring --------------------------------------------------------------------------------------------------------
+# --- measuring
 
 
 def measure(case: Case, size: float, folder: Path, repeats: int) -> dict[str, object]:

@@ -18,7 +18,7 @@ for folder, _, names in os.walk(sys.argv[1]):
             total += {what}
 print(total)
 """
-_SEARCH = "any(needle in data for needle in (b'optimum', b'neuron-migrate', b'Neuron', b'Trainium'))"
+_SEARCH = "b'euron' in data and any(needle in data for needle in (b'optimum', b'Neuron', b'neuron-migrate'))"
 
 _LOADED = """
 import sys

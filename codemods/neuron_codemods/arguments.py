@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 
@@ -33,9 +32,7 @@ def merge(edits: Sequence[CallEdit]) -> CallEdit:
     )
 
 
-def edit_call(
-    text: str, edit: CallEdit, *, column: int, indentation: str, unit: str, newline: str, limit: int
-) -> str:
+def edit_call(text: str, edit: CallEdit, *, column: int, indentation: str, unit: str, newline: str, limit: int) -> str:
     """The text of a call after a change; comments, line breaks and trailing commas stay as they are.
 
     A call that would grow past the line limit gets one argument a line, unless it holds comments. ``column`` is where
@@ -123,10 +120,10 @@ def _space_after(argument: cst.Arg) -> Space:
 
 def _with_space_after(argument: cst.Arg, space: Space, comma: bool) -> cst.Arg:
     if comma:
-        before = argument.comma.whitespace_before if isinstance(argument.comma, cst.Comma) else cst.SimpleWhitespace("")
-        return argument.with_changes(
-            whitespace_after_arg=cst.SimpleWhitespace(""), comma=cst.Comma(before, space)
+        before = (
+            argument.comma.whitespace_before if isinstance(argument.comma, cst.Comma) else cst.SimpleWhitespace("")
         )
+        return argument.with_changes(whitespace_after_arg=cst.SimpleWhitespace(""), comma=cst.Comma(before, space))
     return argument.with_changes(whitespace_after_arg=space, comma=cst.MaybeSentinel.DEFAULT)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Union
 
 from neuron_codemods.model import Outcome
 from neuron_codemods.scopes import Binding
@@ -123,18 +122,18 @@ class EraseAttribute:
     node: ast.AST
 
 
-AnyEdit = Union[
-    Edit,
-    CallEdit,
-    RemoveStatement,
-    InsertLines,
-    Unwrap,
-    RenameImport,
-    RenameAttribute,
-    RenameStar,
-    EraseImport,
-    EraseAttribute,
-]
+AnyEdit = (
+    Edit
+    | CallEdit
+    | RemoveStatement
+    | InsertLines
+    | Unwrap
+    | RenameImport
+    | RenameAttribute
+    | RenameStar
+    | EraseImport
+    | EraseAttribute
+)
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ def migrate(
     try:
         module = Module(body, path, project)
         found = _look(module, settings)
-        found, unused = selection.suppress(module, found, settings)
-        found = selection.hold_back(module, found, settings)
+        left, unused = selection.suppress(module, found, settings)
+        found = selection.hold_back(module, found, left, settings)
         changed = apply(body, _edits(module, found, settings))
     except RecursionError:
         raise SourceError("nested too deeply to be read", 1) from None

@@ -31,10 +31,10 @@ def correct_positions(source: Source, string: ast.JoinedStr) -> bool:
         expression = libcst.parse_expression(f"({_NEWLINE.sub(NEWLINE, source.segment(string))})")
     except libcst.ParserSyntaxError:
         return False
-    parts = list(_expressions(expression.with_changes(lpar=(), rpar=()), 0))  # type: ignore[arg-type]
+    parts = list(_expressions(expression.with_changes(lpar=(), rpar=()), 0))
     if len(parts) != len(values):
         return False
-    for value, (text, offset) in zip(values, parts):
+    for value, (text, offset) in zip(values, parts, strict=True):
         tree = parse_expression(f"({text})")
         if tree is None or ast.dump(tree) != ast.dump(value):
             return False
@@ -84,7 +84,7 @@ def _parts(parts: object, offset: int) -> Iterator[tuple[str, int]]:
 def _shift(source: Source, old: ast.expr, fresh: ast.expr, text: str, places: list[int]) -> None:
     """Give the nodes of ``old`` the places of their equals in ``fresh``, parsed from ``(text)``."""
     inner = Text(f"({text})")
-    for before, after in zip(ast.walk(old), ast.walk(fresh)):
+    for before, after in zip(ast.walk(old), ast.walk(fresh), strict=True):
         if hasattr(before, "lineno"):
             first, last = inner.span(after)
             place(source, before, places[first - 1], places[last - 1])

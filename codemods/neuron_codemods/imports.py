@@ -240,7 +240,7 @@ class Plan:
 
     def _before(self, node: ast.Attribute, binding: Binding) -> ast.stmt | None:
         """Another import of the same name that stands above a use, where the import of the module stands below it."""
-        if node.lineno > binding.statement.lineno or self.module.scope(node) is not binding.scope:
+        if node.lineno > binding.statement.lineno:
             return None
         imports = [other.statement for other in _others(binding) if other.is_import]
         return next((statement for statement in imports if statement.lineno <= node.lineno), None)
@@ -262,9 +262,11 @@ class Plan:
     def _has_module(self, plain: str, site: _Site) -> bool:
         """Whether a plain import stands at the top of the file, or will."""
         top = self.source.tree
-        if any(self.module.parent(node) is top for node in self.module.plain_imports.get(plain, ())):
+        is_top = self.module.parent(site.statement) is top
+        above = [node for node in self.module.plain_imports.get(plain, ()) if node.lineno <= site.statement.lineno]
+        if any(self.module.parent(node) is top for node in above) and (is_top or " as " not in plain):
             return True
-        return self.module.parent(site.statement) is top and any(
+        return is_top and any(
             plain in other.modules
             and self.module.parent(other.statement) is top
             and other.statement.lineno <= site.statement.lineno
@@ -298,8 +300,7 @@ class Plan:
         required: Iterable[tuple[str, ast.AST]],
     ) -> tuple[list[Edit], list[ast.stmt]]:
         """The edits, and the statements that go."""
-        for change in (*attributes, *erased_attributes):
-            self._changed[change.binding].append(change)
+        self._changed.update(_by_binding([*attributes, *erased_attributes]))
         for rename in renames:
             self.rename(rename)
         for attribute in attributes:
@@ -345,7 +346,8 @@ class Plan:
         if kept or not all(self.module.is_placed(node) for node in nodes):
             return old
         if existing is not None:
-            return existing.name
+            seen = all(self.module.scope(node).home(existing.name) is names.module for node in nodes)
+            return existing.name if seen else old
         taken = name in names.bound or name in names.references or name in BUILTINS
         return old if taken else name
 
@@ -570,7 +572,7 @@ class Plan:
         tokens = self.source.tokens_between(start, end)
         word = next(index for index, token in enumerate(tokens) if token.text == "import")
         self.edits.append(Edit.replace((tokens[1].start, tokens[word - 1].end), native_modules.pop()))
-        for alias, item in zip(statement.names, site.fresh):
+        for alias, item in zip(statement.names, site.fresh, strict=True):
             self.edits.append(Edit.replace(self.source.span(alias), item.text))
         return True
 
@@ -647,6 +649,15 @@ def _by_module(entries: Iterable[Imported]) -> dict[str, list[Imported]]:
     return groups
 
 
+def _by_binding(
+    changes: Sequence[RenameAttribute | EraseAttribute],
+) -> dict[Binding, list[RenameAttribute | EraseAttribute]]:
+    groups: dict[Binding, list[RenameAttribute | EraseAttribute]] = defaultdict(list)
+    for change in changes:
+        groups[change.binding].append(change)
+    return groups
+
+
 def _sort_key(entry: Imported) -> tuple[int, str]:
     """Constants, classes, functions, as import sorters have it."""
     name = entry.name
@@ -686,4 +697,3 @@ def insert_at_top(module: Module, lines: Sequence[str]) -> Edit:
     if body:
         return statements.insert_before(module, body[0], [*lines, ""])
     return Edit.insert(0, "".join(f"{line}\n" for line in lines))
-

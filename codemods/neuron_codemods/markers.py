@@ -83,9 +83,7 @@ def suppressions(module: Module) -> list[Suppression]:
     return found
 
 
-def _lines(
-    module: Module, token: Token, starts: list[int], owners: dict[int, tuple[int, int]]
-) -> tuple[int, int]:
+def _lines(module: Module, token: Token, starts: list[int], owners: dict[int, tuple[int, int]]) -> tuple[int, int]:
     """The lines of the statement that a comment belongs to."""
     source = module.source
     line = source.position(token.start).line
@@ -97,7 +95,7 @@ def _lines(
 
 
 def _owners(module: Module) -> tuple[list[int], dict[int, tuple[int, int]]]:
-    """The lines on which statements start, and for each line those of the innermost statement with its header there."""
+    """The lines that start statements, and for each line those of the innermost header it is in."""
     owners: dict[int, tuple[int, int]] = {}
     for node in module.names.statements:
         last = header_end(node)

@@ -42,11 +42,14 @@ class _Bindings:
         branches = {binding: dict(_branches(module, binding)) for binding in ordered} if len(ordered) > 1 else {}
         stands_for = {}
         for binding, own in branches.items():
-            others = [item for item in imports if any(own.get(key, side) != side for key, side in branches[item].items())]
+            others = [
+                item for item in imports if any(own.get(key, side) != side for key, side in branches[item].items())
+            ]
             if others:
                 stands_for[binding] = _most_neuron([*others, binding] if binding.is_import else others)
-        is_clear = len(ordered) == 1 or bool(imports) and all(
-            binding.is_import or binding in stands_for or _is_none(binding) for binding in ordered
+        is_clear = len(ordered) == 1 or (
+            bool(imports)
+            and all(binding.is_import or binding in stands_for or _is_none(binding) for binding in ordered)
         )
         places = [(binding.statement.lineno, binding.statement.col_offset) for binding in ordered]
         return cls(ordered, places, stands_for, _most_neuron(imports or ordered) if is_clear else None)
@@ -308,16 +311,20 @@ class Module:
         """The statements with each plain import: ``transformers``, or ``transformers as t``."""
         table: dict[str, list[ast.Import]] = {}
         for node in self.names.imports:
-            for alias in node.names if isinstance(node, ast.Import) else ():
-                text = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
-                table.setdefault(text, []).append(node)
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    text = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+                    table.setdefault(text, []).append(node)
         return table
 
     def is_served(self, reference: Reference, binding: Binding) -> bool:
         """Whether a use of ``optimum`` is about another package, and another import brings that name."""
         qualified = self.resolve(self.dotted(reference)) or ""
         return _is_elsewhere(qualified) and any(
-            other.is_import and other.qualified == binding.qualified and other not in self.neuron_bindings
+            other.is_import
+            and other.qualified == binding.qualified
+            and other.statement.lineno <= reference.node.lineno
+            and other not in self.neuron_bindings
             for other in binding.scope.bindings[binding.name]
         )
 
@@ -386,12 +393,11 @@ class Module:
 
     def _content_start(self, constant: ast.Constant) -> int | None:
         """Where the text of a string literal starts, or None when it is not one plain literal on one line."""
-        start, end = self.source.span(constant)
-        literal = self.source.text[start:end]
-        for quote in ('"', "'"):
-            if literal == f"{quote}{constant.value}{quote}":
-                return start + 1
-        return None
+        if fstrings.NEEDED and any(isinstance(above, ast.JoinedStr) for above in self.ancestors(constant)):
+            return None
+        start, _ = self.source.span(constant)
+        literal = self.source.segment(constant)
+        return start + 1 if literal[:1] in ("'", '"') and literal[1:-1] == constant.value else None
 
 
 def _is_elsewhere(qualified: str) -> bool:

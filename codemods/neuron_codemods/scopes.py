@@ -12,9 +12,8 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Union
 
-Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -326,11 +325,11 @@ class _Builder:
     def visit_Global(self, node: ast.Global) -> None:
         self.result.declared.update(node.names)
         if not self.scope.is_module:
-            self.scope.moved.update({name: True for name in node.names})
+            self.scope.moved.update(dict.fromkeys(node.names, True))
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         self.result.declared.update(node.names)
-        self.scope.moved.update({name: False for name in node.names})
+        self.scope.moved.update(dict.fromkeys(node.names, False))
 
     # Patterns -------------------------------------------------------------------------------------------------
 

@@ -54,29 +54,31 @@ def _had_its_chance(comment: markers.Suppression, settings: Settings) -> bool:
     return all(registry.is_enabled(code, settings) for code in about)
 
 
-def hold_back(module: Module, found: list[Found], settings: Settings) -> list[Found]:
+def hold_back(module: Module, found: Sequence[Found], left: list[Found], settings: Settings) -> list[Found]:
     """Make no change about training in a file in which a person keeps a name of it.
 
-    Rules that were selected one by one are run as they are: whoever selects knows.
+    ``found`` is what the rules asked for and ``left`` what the suppressions left of it. Rules that were selected one by
+    one are run as they are: whoever selects knows.
     """
-    reports = registry.is_enabled(HELD_BACK.code, settings)
-    if settings.select and not reports and not registry.is_enabled(NATIVE_NAMES.code, settings):
-        return found
-    kept = _kept(module, found)
-    if not kept:
-        return found
-    left = [item for item in found if not (item.rule.code.startswith(_TRAINING) and item.change.edits)]
-    if reports:
+    kept = [binding for binding in _renamed(found) if binding not in _renamed(left)]
+    if not settings.select and not registry.is_enabled(NATIVE_NAMES.code, settings):
+        kept = [binding for binding, symbol in imported(module) if symbol.rename and accepts(symbol)]
+    fewer = [item for item in left if not (item.rule.code.startswith(_TRAINING) and item.change.edits)]
+    if not kept or len(fewer) == len(left):
+        return left
+    if registry.is_enabled(HELD_BACK.code, settings):
         names = ", ".join(binding.name for binding in kept)
         message = f"Nothing about training is rewritten here, because {names} is kept: half of it would not run."
-        left.append(Found(HELD_BACK, Change(Outcome.REVIEW, kept[0].node, message)))
-    return left
+        fewer.append(Found(HELD_BACK, Change(Outcome.REVIEW, kept[0].node, message)))
+    return fewer
 
 
-def _kept(module: Module, found: Sequence[Found]) -> list[Binding]:
-    renamed = {edit.binding for item in found for edit in item.change.edits if isinstance(edit, RenameImport)}
+def _renamed(found: Sequence[Found]) -> list[Binding]:
+    """The imports of training names that are to be renamed."""
     return [
-        binding
-        for binding, symbol in imported(module)
-        if symbol.rename and accepts(symbol) and binding not in renamed
+        edit.binding
+        for item in found
+        if item.rule.code == NATIVE_NAMES.code
+        for edit in item.change.edits
+        if isinstance(edit, RenameImport)
     ]

@@ -113,7 +113,7 @@ def remove(module: Module, statements: Iterable[ast.stmt], commented: Collection
 def _runs(block: list[ast.stmt], gone: Collection[ast.stmt]) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
     """The statements that go, those on one line together, each with the statement that stays behind it there."""
     run: list[ast.stmt] = []
-    for statement, following in zip(block, [*block[1:], None]):
+    for statement, following in zip(block, [*block[1:], None], strict=True):
         shares = following is not None and following.lineno == statement.end_lineno
         if statement in gone:
             run.append(statement)
@@ -217,9 +217,7 @@ def _string_lines(source: Source) -> set[int]:
     """The numbers of the lines that start inside of a string."""
     lines: set[int] = set()
     for node in ast.walk(source.tree):
-        if isinstance(node, (ast.Constant, ast.JoinedStr)) and isinstance(
-            getattr(node, "value", ""), (str, bytes)
-        ):
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and isinstance(getattr(node, "value", ""), (str, bytes)):
             lines.update(range(node.lineno + 1, (node.end_lineno or node.lineno) + 1))
     for token in source.tokens:
         if token.kind == tokenize.STRING:

@@ -14,17 +14,34 @@ Importing this package imports neither torch nor transformers and changes nothin
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from neuron_shim.device import neuron_device
 from neuron_shim.environment import is_main_process
 from neuron_shim.parallel import parallel_sizes
 from neuron_shim.startup import configure
 
+if TYPE_CHECKING:
+    from neuron_shim.checkpoint.errors import ExportError as ExportError
+    from neuron_shim.checkpoint.export import export_checkpoint as export_checkpoint
+    from neuron_shim.checkpoint.resume import ResumeCallback as ResumeCallback
+
 __all__ = ["configure", "is_main_process", "neuron_device", "parallel_sizes"]
 
 __version__: str
 
+# Loaded when they are asked for, since they need torch or transformers.
+_LAZY = {
+    "ExportError": "neuron_shim.checkpoint.errors",
+    "ResumeCallback": "neuron_shim.checkpoint.resume",
+    "export_checkpoint": "neuron_shim.checkpoint.export",
+}
 
-def __getattr__(name: str) -> str:
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     # importlib.metadata takes longer to import than everything else here, and few scripts ask for the version.
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """The command ``neuron-shim``.
 
-A subcommand is a module with ``configure(parser)``, which adds its arguments, and ``run(arguments)``, which returns the
-exit status. Only the module of the subcommand that is asked for is imported. The standard library parses: the shim
+A subcommand is a module with ``configure(parser)``, which adds its arguments, and ``run(arguments)``, which returns
+the exit status. Only the module of the subcommand that is asked for is imported. The standard library parses: the shim
 needs no other package.
 """
 

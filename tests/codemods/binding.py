@@ -1,7 +1,7 @@
 """Whether a script fits the libraries that are installed, without running it.
 
-Each import must exist, and each call whose callee is known must take the arguments it is given, as the signature of the
-installed object has it. Names are followed through imports, variables and base classes of the script.
+Each import must exist, and each call whose callee is known must take the arguments it is given, as the signature of
+the installed object has it. Names are followed through imports, variables and base classes of the script.
 """
 
 from __future__ import annotations
@@ -173,7 +173,9 @@ def _has_own(module: Module, name: ast.Name, method: str) -> bool:
     assert binding is not None
     definition = binding.node
     assert isinstance(definition, ast.ClassDef)
-    if any(ast.unparse(decorator).startswith(("dataclass", "dataclasses.")) for decorator in definition.decorator_list):
+    if any(
+        ast.unparse(decorator).startswith(("dataclass", "dataclasses.")) for decorator in definition.decorator_list
+    ):
         return True
     return any(isinstance(item, ast.FunctionDef) and item.name == method for item in definition.body)
 

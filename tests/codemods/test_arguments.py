@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from neuron_codemods.arguments import edit_call, merge
 from neuron_codemods.edits import CallEdit
 
@@ -175,7 +176,11 @@ EXACT = (
     ("f(a=1, b=2)", remove(0), "f(b=2)"),
     ("f(a=1, b=2)", remove(1), "f(a=1)"),
     ("f(a=1, b=2,)", remove(1), "f(a=1,)"),
-    ("f(\n    a=1,  # one\n    b=2,  # two\n    c=3,  # three\n)", remove(1), "f(\n    a=1,  # one\n    c=3,  # three\n)"),
+    (
+        "f(\n    a=1,  # one\n    b=2,  # two\n    c=3,  # three\n)",
+        remove(1),
+        "f(\n    a=1,  # one\n    c=3,  # three\n)",
+    ),
     ("f(\n    a=1,  # one\n    b=2,  # two\n)", remove(1), "f(\n    a=1,  # one\n)"),
     ("f(\n    a=1,  # one\n    b=2,  # two\n)", remove(0), "f(\n    b=2,  # two\n)"),
     ("f()", add(a="1"), "f(a=1)"),
@@ -253,8 +258,10 @@ def test_the_first_of_two_changes_wins() -> None:
 
 names = st.sampled_from(["alpha", "beta", "gamma", "delta", "epsilon"])
 values = st.sampled_from(
-    ["1", "x", "'a' 'b'", "(1)", "(a, b)", "g(1, k=2)", "[*a]", "{**b}", "lambda: 0", "x if y else z", "f'{q}'", "-1"]
-    + ['"""\n long\n"""', "(yield)", "a[1:2]", "not x"]
+    [
+        *("1", "x", "'a' 'b'", "(1)", "(a, b)", "g(1, k=2)", "[*a]", "{**b}", "lambda: 0", "x if y else z", "f'{q}'"),
+        *("-1", '"""\n long\n"""', "(yield)", "a[1:2]", "not x"),
+    ]
 )
 spaces = st.sampled_from(["", " ", "\n    ", "  # note\n    ", "\n    # above\n    ", "\n\n  ", "\t"])
 
@@ -266,7 +273,9 @@ def calls(draw: st.DrawFn) -> str:
     written = [f"{name}{draw(st.sampled_from(['=', ' = ']))}{draw(values)}" for name in keywords]
     written += [f"**{draw(names)}"] * draw(st.integers(0, 1))
     parts = [draw(spaces)]
-    arguments = [text.replace("*lambda: 0", "*x").replace("*not x", "*x").replace("*x if y else z", "*x") for text in positional]
+    arguments = [
+        text.replace("*lambda: 0", "*x").replace("*not x", "*x").replace("*x if y else z", "*x") for text in positional
+    ]
     arguments += written
     for index, argument in enumerate(arguments):
         parts.append(argument)
@@ -287,7 +296,10 @@ def test_any_call(text: str, data: st.DataObject) -> None:
     edit = CallEdit(
         NODE,
         removed,
-        tuple((index, f"fresh{index}") for index in data.draw(st.sets(st.sampled_from(renamed)) if renamed else st.just(set()))),
+        tuple(
+            (index, f"fresh{index}")
+            for index in data.draw(st.sets(st.sampled_from(renamed)) if renamed else st.just(set()))
+        ),
         tuple((index, "new(1)") for index in data.draw(st.sets(st.sampled_from(named)) if named else st.just(set()))),
         tuple((f"added{index}", "[1, 2]") for index in range(data.draw(st.integers(0, 2)))),
     )

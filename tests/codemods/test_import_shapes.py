@@ -1,7 +1,8 @@
 """Every shape in which a name can be imported and used: the text that comes out, and that it runs and means the same.
 
-Each script calls ``seen`` with what it got hold of. It runs in a world with Optimum Neuron, is migrated, and runs again
-in a world without: it must then see the native twins of what it saw before. ``pytest -rA -k table`` prints all shapes.
+Each script calls ``seen`` with what it got hold of. It runs in a world with Optimum Neuron, is migrated, and runs
+again in a world without: it must then see the native twins of what it saw before. ``pytest -rA -k test_table`` prints
+all shapes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+
 from neuron_codemods import Migration, Outcome, Settings, migrate
 
 from . import worlds
@@ -34,7 +36,8 @@ def same(name: str, text: str, **more: object) -> Shape:
 
 
 UNKNOWN = (
-    "is no public name of any Optimum Neuron release, or is used in a way that cannot be followed: replace it by hand, "
+    "is no public name of any Optimum Neuron release, or is used in a way that cannot "
+    "be followed: replace it by hand, "
     "since the package does not install beside native PyTorch: https://huggingface.co/docs/optimum-neuron"
 )
 
@@ -135,7 +138,7 @@ def f(a: "Trainer", b: Trainer, c: "list[Trainer]") -> "Trainer | None":
     Shape(
         "getattr",
         'import optimum.neuron as on\n\nf = getattr(on, "NeuronTrainer")\n',
-        f'import optimum.neuron as on\n\n# TODO(neuron-migrate NM003): optimum.neuron {UNKNOWN}\n'
+        f"import optimum.neuron as on\n\n# TODO(neuron-migrate NM003): optimum.neuron {UNKNOWN}\n"
         'f = getattr(on, "NeuronTrainer")\n',
         manual=True,
     ),
@@ -151,7 +154,8 @@ def f(a: "Trainer", b: Trainer, c: "list[Trainer]") -> "Trainer | None":
     ),
     Shape(
         "a local name shadows the import",
-        "from optimum.neuron import NeuronTrainer\n\n\ndef f():\n    NeuronTrainer = str\n    return NeuronTrainer(1)\n\n\n"
+        "from optimum.neuron import NeuronTrainer\n\n\ndef f():\n    NeuronTrainer = str\n"
+        "    return NeuronTrainer(1)\n\n\n"
         "seen(f(), NeuronTrainer)\n",
         "from transformers import Trainer\n\n\ndef f():\n    NeuronTrainer = str\n    return NeuronTrainer(1)\n\n\n"
         "seen(f(), Trainer)\n",
@@ -245,7 +249,8 @@ MODULES = (
         "another package of the same root",
         "import optimum.neuron\nimport optimum.onnxruntime\n\n"
         "seen(optimum.neuron.NeuronTrainer, optimum.onnxruntime.ORTModel)\n",
-        "import transformers\nimport optimum.onnxruntime\n\nseen(transformers.Trainer, optimum.onnxruntime.ORTModel)\n",
+        "import transformers\nimport optimum.onnxruntime\n\n"
+        "seen(transformers.Trainer, optimum.onnxruntime.ORTModel)\n",
     ),
     Shape(
         "the root alone",
@@ -343,7 +348,8 @@ NAMES_AND_ALIASES = (
     ),
     Shape(
         "the same bare name from another package",
-        "from optimum.neuron import NeuronTrainer as T\nfrom elsewhere import NeuronTrainer\n\nseen(NeuronTrainer, T)\n",
+        "from optimum.neuron import NeuronTrainer as T\nfrom elsewhere import NeuronTrainer\n\n"
+        "seen(NeuronTrainer, T)\n",
         "from transformers import Trainer as T\nfrom elsewhere import NeuronTrainer\n\nseen(NeuronTrainer, T)\n",
     ),
     Shape(
@@ -356,7 +362,8 @@ NAMES_AND_ALIASES = (
     Shape(
         "a later import of the same name wins",
         "from optimum.neuron import NeuronTrainer\nfrom elsewhere import NeuronTrainer\n\nseen(NeuronTrainer)\n",
-        "from transformers import Trainer as NeuronTrainer\nfrom elsewhere import NeuronTrainer\n\nseen(NeuronTrainer)\n",
+        "from transformers import Trainer as NeuronTrainer\nfrom elsewhere import NeuronTrainer\n\n"
+        "seen(NeuronTrainer)\n",
     ),
     Shape(
         "names with the same start",
@@ -365,7 +372,9 @@ NAMES_AND_ALIASES = (
         "from transformers import Trainer\n\nNeuronTrainerFoo = 1\nXNeuronTrainer = 2\n"
         "seen(Trainer, NeuronTrainerFoo, XNeuronTrainer)\n",
     ),
-    same("a package with the same start", "from optimum.neuronal import NeuronTrainer\n\nNeuronTrainer()\n", runs=False),
+    same(
+        "a package with the same start", "from optimum.neuronal import NeuronTrainer\n\nNeuronTrainer()\n", runs=False
+    ),
     same("relative imports", "from .neuron import NeuronTrainer\nfrom ..optimum.neuron import X\n\nX\n", runs=False),
     same("a relative module", "from . import neuron\n\nneuron.NeuronTrainer()\n", runs=False),
     Shape(
@@ -401,7 +410,8 @@ NAMES_AND_ALIASES = (
         "the native name is a parameter",
         "from optimum.neuron import NeuronTrainer\n\n\ndef f(Trainer):\n    return NeuronTrainer, Trainer\n\n\n"
         "seen(*f(1))\n",
-        "from transformers import Trainer as NeuronTrainer\n\n\ndef f(Trainer):\n    return NeuronTrainer, Trainer\n\n\n"
+        "from transformers import Trainer as NeuronTrainer\n\n\ndef f(Trainer):\n"
+        "    return NeuronTrainer, Trainer\n\n\n"
         "seen(*f(1))\n",
     ),
     Shape(
@@ -414,12 +424,14 @@ NAMES_AND_ALIASES = (
     Shape(
         "the native name comes from another package",
         "from elsewhere import Trainer\nfrom optimum.neuron import NeuronTrainer\n\nseen(Trainer, NeuronTrainer)\n",
-        "from elsewhere import Trainer\nfrom transformers import Trainer as NeuronTrainer\n\nseen(Trainer, NeuronTrainer)\n",
+        "from elsewhere import Trainer\nfrom transformers import Trainer as NeuronTrainer\n\n"
+        "seen(Trainer, NeuronTrainer)\n",
     ),
     Shape(
         "the native name is used without being bound",
         "from optimum.neuron import NeuronTrainer\n\n\ndef f():\n    return Trainer\n\n\nseen(NeuronTrainer)\n",
-        "from transformers import Trainer as NeuronTrainer\n\n\ndef f():\n    return Trainer\n\n\nseen(NeuronTrainer)\n",
+        "from transformers import Trainer as NeuronTrainer\n\n\ndef f():\n    return Trainer\n\n\n"
+        "seen(NeuronTrainer)\n",
     ),
     Shape(
         "the native name is global elsewhere",
@@ -432,7 +444,8 @@ NAMES_AND_ALIASES = (
         "a native import and an alternative of the user's own",
         "from transformers import Trainer\n\nif len('x'):\n    from optimum.neuron import NeuronTrainer\nelse:\n"
         "    NeuronTrainer = int\n\nseen(Trainer, NeuronTrainer)\n",
-        "from transformers import Trainer\n\nif len('x'):\n    from transformers import Trainer as NeuronTrainer\nelse:\n"
+        "from transformers import Trainer\n\nif len('x'):\n"
+        "    from transformers import Trainer as NeuronTrainer\nelse:\n"
         "    NeuronTrainer = int\n\nseen(Trainer, NeuronTrainer)\n",
     ),
     Shape(
@@ -517,7 +530,8 @@ SCOPES = (
     Shape(
         "a loop variable shadows the module",
         "import optimum.neuron as m\n\nfor m in range(2):\n    seen(m)\n",
-        "# TODO(neuron-migrate NM003): Delete the import of optimum.neuron: the package does not install beside native "
+        "# TODO(neuron-migrate NM003): Delete the import of optimum.neuron: the "
+        "package does not install beside native "
         "PyTorch: https://huggingface.co/docs/optimum-neuron\n"
         "import optimum.neuron as m\n\nfor m in range(2):\n    seen(m)\n",
         manual=True,
@@ -531,7 +545,8 @@ SCOPES = (
     ),
     Shape(
         "a variable of a comprehension",
-        "from optimum.neuron import NeuronTrainer\n\nseen(*[NeuronTrainer for NeuronTrainer in range(2)], NeuronTrainer)\n",
+        "from optimum.neuron import NeuronTrainer\n\n"
+        "seen(*[NeuronTrainer for NeuronTrainer in range(2)], NeuronTrainer)\n",
         "from transformers import Trainer\n\nseen(*[NeuronTrainer for NeuronTrainer in range(2)], Trainer)\n",
     ),
     Shape(
@@ -541,7 +556,8 @@ SCOPES = (
     ),
     Shape(
         "a walrus",
-        "from optimum.neuron import NeuronTrainer\n\n\ndef f():\n    seen(NeuronTrainer := 3)\n    return NeuronTrainer\n\n\n"
+        "from optimum.neuron import NeuronTrainer\n\n\ndef f():\n    seen(NeuronTrainer := 3)\n"
+        "    return NeuronTrainer\n\n\n"
         "seen(f(), NeuronTrainer)\n",
         "from transformers import Trainer\n\n\ndef f():\n    seen(NeuronTrainer := 3)\n    return NeuronTrainer\n\n\n"
         "seen(f(), Trainer)\n",
@@ -588,18 +604,21 @@ SCOPES = (
     ),
     Shape(
         "a lambda with that parameter",
-        "from optimum.neuron import NeuronTrainer\n\nf = lambda NeuronTrainer=NeuronTrainer: NeuronTrainer\nseen(f())\n",
+        "from optimum.neuron import NeuronTrainer\n\nf = lambda NeuronTrainer=NeuronTrainer: NeuronTrainer\n"
+        "seen(f())\n",
         "from transformers import Trainer\n\nf = lambda NeuronTrainer=Trainer: NeuronTrainer\nseen(f())\n",
     ),
     Shape(
         "an attribute of a class",
-        "class A:\n    from optimum.neuron import NeuronTrainer\n\n    t = NeuronTrainer\n\n\nseen(A.NeuronTrainer, A.t)\n",
+        "class A:\n    from optimum.neuron import NeuronTrainer\n\n    t = NeuronTrainer\n\n\n"
+        "seen(A.NeuronTrainer, A.t)\n",
         "class A:\n    from transformers import Trainer as NeuronTrainer\n\n    t = NeuronTrainer\n\n\n"
         "seen(A.NeuronTrainer, A.t)\n",
     ),
     Shape(
         "a class that passes the name on",
-        "from optimum.neuron import NeuronTrainer\n\n\nclass A:\n    NeuronTrainer = NeuronTrainer\n\n    def f(self):\n"
+        "from optimum.neuron import NeuronTrainer\n\n\nclass A:\n    NeuronTrainer = NeuronTrainer\n\n"
+        "    def f(self):\n"
         "        return NeuronTrainer\n\n\nseen(A.NeuronTrainer, A().f())\n",
         "from transformers import Trainer as NeuronTrainer\n\n\nclass A:\n    NeuronTrainer = NeuronTrainer\n\n"
         "    def f(self):\n        return NeuronTrainer\n\n\nseen(A.NeuronTrainer, A().f())\n",
@@ -615,7 +634,8 @@ SCOPES = (
         "a base, a decorator, a default, an annotation",
         "from optimum.neuron import NeuronTrainer\n\n\nclass A(NeuronTrainer):\n    x: NeuronTrainer\n\n"
         "    @lambda f: NeuronTrainer\n    def f(self): ...\n\n"
-        "    def g(self, a=NeuronTrainer, *, b: NeuronTrainer = NeuronTrainer) -> NeuronTrainer:\n        return a\n\n\n"
+        "    def g(self, a=NeuronTrainer, *, b: NeuronTrainer = NeuronTrainer) -> NeuronTrainer:\n"
+        "        return a\n\n\n"
         "seen(A.f, A().g(), A.__mro__[1])\n",
         "from transformers import Trainer\n\n\nclass A(Trainer):\n    x: Trainer\n\n"
         "    @lambda f: Trainer\n    def f(self): ...\n\n"
@@ -629,7 +649,8 @@ SCOPES = (
     ),
     Shape(
         "a global of a function",
-        "NeuronTrainer = None\n\n\ndef f():\n    global NeuronTrainer\n    from optimum.neuron import NeuronTrainer\n\n\n"
+        "NeuronTrainer = None\n\n\ndef f():\n    global NeuronTrainer\n"
+        "    from optimum.neuron import NeuronTrainer\n\n\n"
         "f()\nseen(NeuronTrainer)\n",
         "NeuronTrainer = None\n\n\ndef f():\n    global NeuronTrainer\n"
         "    from transformers import Trainer as NeuronTrainer\n\n\nf()\nseen(NeuronTrainer)\n",
@@ -645,7 +666,8 @@ SCOPES = (
         "def f():\n    NeuronTrainer = None\n\n    def g():\n        nonlocal NeuronTrainer\n"
         "        from optimum.neuron import NeuronTrainer\n\n    g()\n    return NeuronTrainer\n\n\nseen(f())\n",
         "def f():\n    NeuronTrainer = None\n\n    def g():\n        nonlocal NeuronTrainer\n"
-        "        from transformers import Trainer as NeuronTrainer\n\n    g()\n    return NeuronTrainer\n\n\nseen(f())\n",
+        "        from transformers import Trainer as NeuronTrainer\n\n    g()\n    return NeuronTrainer\n\n\n"
+        "seen(f())\n",
     ),
     Shape(
         "an import at the top and one in a function",
@@ -668,10 +690,12 @@ SCOPES = (
     Shape(
         "a type parameter of that name",
         "from optimum.neuron import NeuronTrainer\n\n\ndef f[NeuronTrainer](x: NeuronTrainer) -> NeuronTrainer:\n"
-        "    return x\n\n\nclass A[NeuronTrainer](list[NeuronTrainer]): ...\n\n\ntype B[NeuronTrainer] = NeuronTrainer\n"
+        "    return x\n\n\nclass A[NeuronTrainer](list[NeuronTrainer]): ...\n\n\n"
+        "type B[NeuronTrainer] = NeuronTrainer\n"
         "seen(f(1), NeuronTrainer)\n",
         "from transformers import Trainer\n\n\ndef f[NeuronTrainer](x: NeuronTrainer) -> NeuronTrainer:\n"
-        "    return x\n\n\nclass A[NeuronTrainer](list[NeuronTrainer]): ...\n\n\ntype B[NeuronTrainer] = NeuronTrainer\n"
+        "    return x\n\n\nclass A[NeuronTrainer](list[NeuronTrainer]): ...\n\n\n"
+        "type B[NeuronTrainer] = NeuronTrainer\n"
         "seen(f(1), Trainer)\n",
         python=(3, 12),
     ),
@@ -720,7 +744,8 @@ seen("NeuronTrainer", {"NeuronTrainer": 1}["NeuronTrainer"])
     ),
     Shape(
         "a module in a string",
-        'import optimum.neuron as on\n\n\ndef f(a: "on.NeuronTrainer", b: on.NeuronTrainer) -> "list[on.NeuronTrainer]": ...\n',
+        "import optimum.neuron as on\n\n\n"
+        'def f(a: "on.NeuronTrainer", b: on.NeuronTrainer) -> "list[on.NeuronTrainer]": ...\n',
         'import transformers as on\n\n\ndef f(a: "on.Trainer", b: on.Trainer) -> "list[on.Trainer]": ...\n',
     ),
     Shape(
@@ -730,9 +755,11 @@ seen("NeuronTrainer", {"NeuronTrainer": 1}["NeuronTrainer"])
     ),
     Shape(
         "names in f-strings",
-        "from optimum.neuron import NeuronTrainer\n\nseen(f'{NeuronTrainer.__name__!r:>{len(NeuronTrainer.__name__)}}' 'NeuronTrainer'[:0])\n"
+        "from optimum.neuron import NeuronTrainer\n\n"
+        "seen(f'{NeuronTrainer.__name__!r:>{len(NeuronTrainer.__name__)}}' 'NeuronTrainer'[:0])\n"
         "print(f'žš {{NeuronTrainer}} {NeuronTrainer}' f\"{NeuronTrainer}\")\n",
-        "from transformers import Trainer\n\nseen(f'{Trainer.__name__!r:>{len(Trainer.__name__)}}' 'NeuronTrainer'[:0])\n"
+        "from transformers import Trainer\n\n"
+        "seen(f'{Trainer.__name__!r:>{len(Trainer.__name__)}}' 'NeuronTrainer'[:0])\n"
         "print(f'žš {{NeuronTrainer}} {Trainer}' f\"{Trainer}\")\n",
         runs=False,
     ),
@@ -741,7 +768,8 @@ seen("NeuronTrainer", {"NeuronTrainer": 1}["NeuronTrainer"])
 FALLBACKS = (
     Shape(
         "one-line suites",
-        "try: from optimum.neuron import NeuronTrainer\nexcept ImportError: NeuronTrainer = None\nseen(NeuronTrainer)\n",
+        "try: from optimum.neuron import NeuronTrainer\nexcept ImportError: NeuronTrainer = None\n"
+        "seen(NeuronTrainer)\n",
         "try: from transformers import Trainer\nexcept ImportError: Trainer = None\nseen(Trainer)\n",
     ),
     Shape(
@@ -763,12 +791,14 @@ FALLBACKS = (
     ),
     Shape(
         "an unused module and a semicolon",
-        "import optimum.neuron; import os; seen(os.sep)\nx = 1; import optimum.neuron\nimport os; import optimum.neuron; y = 1\n",
+        "import optimum.neuron; import os; seen(os.sep)\nx = 1; import optimum.neuron\n"
+        "import os; import optimum.neuron; y = 1\n",
         "import os; seen(os.sep)\nx = 1\nimport os; y = 1\n",
     ),
     Shape(
         "parentheses and comments before a semicolon",
-        "x = 1; from optimum.neuron import (  # two\n    NeuronTrainer, NeuronSFTTrainer); seen(NeuronTrainer, NeuronSFTTrainer)\n",
+        "x = 1; from optimum.neuron import (  # two\n"
+        "    NeuronTrainer, NeuronSFTTrainer); seen(NeuronTrainer, NeuronSFTTrainer)\n",
         "x = 1; from transformers import Trainer; from trl import SFTTrainer; seen(Trainer, SFTTrainer)\n",
     ),
     Shape(
@@ -780,9 +810,11 @@ FALLBACKS = (
     ),
     Shape(
         "one of two under the native name",
-        "if len('x'):\n    from optimum.neuron import NeuronTrainer as Trainer\nelse:\n    from transformers import Trainer\n\n"
+        "if len('x'):\n    from optimum.neuron import NeuronTrainer as Trainer\nelse:\n"
+        "    from transformers import Trainer\n\n"
         "seen(Trainer)\n",
-        "if len('x'):\n    from transformers import Trainer\nelse:\n    from transformers import Trainer\n\nseen(Trainer)\n",
+        "if len('x'):\n    from transformers import Trainer\nelse:\n    from transformers import Trainer\n\n"
+        "seen(Trainer)\n",
     ),
     Shape(
         "a fallback to another place of the same name",
@@ -793,7 +825,8 @@ FALLBACKS = (
     ),
     Shape(
         "a fallback to another package",
-        "try:\n    from optimum.neuron import NeuronTrainer\nexcept ImportError:\n    from elsewhere import NeuronTrainer\n\n"
+        "try:\n    from optimum.neuron import NeuronTrainer\nexcept ImportError:\n"
+        "    from elsewhere import NeuronTrainer\n\n"
         "seen(NeuronTrainer)\n",
         "try:\n    from transformers import Trainer as NeuronTrainer\nexcept ImportError:\n"
         "    from elsewhere import NeuronTrainer\n\nseen(NeuronTrainer)\n",
@@ -802,17 +835,20 @@ FALLBACKS = (
         "a fallback to a class",
         "try:\n    from optimum.neuron import NeuronTrainer\nexcept ImportError:\n    class NeuronTrainer: ...\n\n"
         "seen(NeuronTrainer)\n",
-        "try:\n    from transformers import Trainer as NeuronTrainer\nexcept ImportError:\n    class NeuronTrainer: ...\n\n"
+        "try:\n    from transformers import Trainer as NeuronTrainer\nexcept ImportError:\n"
+        "    class NeuronTrainer: ...\n\n"
         "seen(NeuronTrainer)\n",
     ),
     Shape(
         "an else branch",
-        "try:\n    from optimum.neuron import NeuronTrainer\nexcept ImportError:\n    pass\nelse:\n    seen(NeuronTrainer)\n",
+        "try:\n    from optimum.neuron import NeuronTrainer\nexcept ImportError:\n    pass\nelse:\n"
+        "    seen(NeuronTrainer)\n",
         "try:\n    from transformers import Trainer\nexcept ImportError:\n    pass\nelse:\n    seen(Trainer)\n",
     ),
     Shape(
         "a module with a fallback",
-        "try:\n    import optimum.neuron as on\nexcept ImportError:\n    on = None\n\nif True:\n    seen(on.NeuronTrainer)\n",
+        "try:\n    import optimum.neuron as on\nexcept ImportError:\n    on = None\n\nif True:\n"
+        "    seen(on.NeuronTrainer)\n",
         "try:\n    import transformers as on\nexcept ImportError:\n    on = None\n\nif True:\n    seen(on.Trainer)\n",
     ),
     Shape(
@@ -825,6 +861,20 @@ FALLBACKS = (
         "nothing else in the try",
         "try:\n    import optimum.neuron\nexcept ImportError:\n    seen(1)\n",
         "try:\n    pass\nexcept ImportError:\n    seen(1)\n",
+    ),
+    Shape(
+        "a module with a fallback to another",
+        "try:\n    import optimum.neuron as on\nexcept ImportError:\n    import elsewhere as on\n\n"
+        "seen(on.NeuronTrainer)\n",
+        "try:\n    import transformers as on\nexcept ImportError:\n    import elsewhere as on\n\n"
+        "seen(on.Trainer)\n",
+    ),
+    Shape(
+        "a first value before the import",
+        "NeuronTrainer = None\nif len('x'):\n    from optimum.neuron import NeuronTrainer\n\n\n"
+        "def f():\n    return NeuronTrainer\n\n\nseen(f())\n",
+        "Trainer = None\nif len('x'):\n    from transformers import Trainer\n\n\n"
+        "def f():\n    return Trainer\n\n\nseen(f())\n",
     ),
     Shape(
         "an import in an exception group's handler",
@@ -860,6 +910,13 @@ STARS = (
         "from probe import seen\nfrom transformers import Trainer\n\nseen(Trainer, Trainer)\n",
     ),
     Shape(
+        "everything, where the imported native name is shadowed",
+        "from probe import seen\nfrom transformers import Trainer\nfrom optimum.neuron import *\n\n"
+        "seen(*[NeuronTrainer for Trainer in [1]], Trainer)\n",
+        "from probe import seen\nfrom transformers import Trainer, Trainer as NeuronTrainer\n\n"
+        "seen(*[NeuronTrainer for Trainer in [1]], Trainer)\n",
+    ),
+    Shape(
         "everything, with a string annotation",
         "from probe import seen\nfrom optimum.neuron import *\n\n\n"
         'def f(a: "NeuronTrainer", NeuronSFTTrainer=1):\n    return NeuronSFTTrainer\n\n\nseen(f(1))\n',
@@ -869,7 +926,8 @@ STARS = (
     Shape(
         "everything, exported",
         'from optimum.neuron import *\n\n__all__ = ["NeuronTrainer"]\nprint(NeuronTrainer)\n',
-        "# TODO(neuron-migrate NM004): Import by name what this file uses from optimum.neuron: a star import cannot be "
+        "# TODO(neuron-migrate NM004): Import by name what this file uses from optimum.neuron: "
+        "a star import cannot be "
         "followed, and the package does not install beside native PyTorch: https://huggingface.co/docs/optimum-neuron\n"
         "from optimum.neuron import *\nfrom transformers import Trainer as NeuronTrainer\n\n"
         '__all__ = ["NeuronTrainer"]\nprint(NeuronTrainer)\n',

@@ -11,6 +11,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from neuron_codemods import Settings, migrate
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Scope
@@ -57,7 +58,10 @@ RESOLVED = {
         "import a\nclass A:\n    import b as a\n    ask(a)\n    def f(self):\n        ask(a)",
         ["b", "a"],
     ),
-    "a class reads the outside before it binds": ("import a\nclass A:\n    ask(a)\n    a = 1\n    ask(a)", ["a", None]),
+    "a class reads the outside before it binds": (
+        "import a\nclass A:\n    ask(a)\n    a = 1\n    ask(a)",
+        ["a", None],
+    ),
     "a class in a class": ("import a\nclass A:\n    import b as a\n    class B:\n        ask(a)", ["a"]),
     "a comprehension in a class": (
         "import a\nclass A:\n    import b as a\n    [ask(a) for x in ask(a)]\n",
@@ -65,7 +69,10 @@ RESOLVED = {
     ),
     "a comprehension's variable": ("import a\n[ask(a) for a in ask(a)]\nask(a)", [None, "a", "a"]),
     "a second generator": ("import a, b\n[0 for a in b for b in ask(a) if ask(b)]", [None, None]),
-    "dict, set and generator": ("import a\n{ask(a): 1 for a in b}, {ask(a) for a in b}, (ask(a) for a in b)", [None] * 3),
+    "dict, set and generator": (
+        "import a\n{ask(a): 1 for a in b}, {ask(a) for a in b}, (ask(a) for a in b)",
+        [None] * 3,
+    ),
     "a walrus": ("import a\ndef f():\n    [a := x for x in y]\n    ask(a)\nask(a)", [None, "a"]),
     "a walrus at the top": ("import a\n[a := x for x in y]\nask(a)", [None]),
     "a loop": ("import a\nfor a in b:\n    ask(a)", [None]),
@@ -88,9 +95,13 @@ RESOLVED = {
     ),
     "global at the top": ("global a\nimport a\nask(a)", ["a"]),
     "a deleted name": ("import a\ndel a\nask(a)", [None]),
-    "an alternative": ("try:\n    import a\nexcept ImportError:\n    a = None\nask(a)\ndef f():\n    ask(a)", ["a", "a"]),
+    "an alternative": (
+        "try:\n    import a\nexcept ImportError:\n    a = None\nask(a)\ndef f():\n    ask(a)",
+        ["a", "a"],
+    ),
     "an alternative import": (
-        "try:\n    from optimum.neuron import x\nexcept ImportError:\n    from b import x\nask(x)\ndef f():\n    ask(x)",
+        "try:\n    from optimum.neuron import x\nexcept ImportError:\n    from b import x\nask(x)\ndef f():\n"
+        "    ask(x)",
         ["optimum.neuron.x", "optimum.neuron.x"],
     ),
     "a first value and an import": ("x = None\nif y:\n    import a as x\ndef f():\n    ask(x)", ["a"]),
@@ -118,7 +129,10 @@ if sys.version_info >= (3, 12):
     RESOLVED |= {
         "a type parameter": ("import a\ndef f[a](x: ask(a)) -> ask(a):\n    ask(a)\nask(a)", [None, None, None, "a"]),
         "a type parameter and a default": ("import a\ndef f[a](x=ask(a)): ...", ["a"]),
-        "a type parameter of a class": ("import a\nclass A[a](ask(a)):\n    ask(a)\n    def f(self): ask(a)", [None] * 3),
+        "a type parameter of a class": (
+            "import a\nclass A[a](ask(a)):\n    ask(a)\n    def f(self): ask(a)",
+            [None] * 3,
+        ),
         "a bound": ("import a\ndef f[b: ask(a)](): ...", ["a"]),
         "a type alias": ("import a\ntype b[a] = ask(a)\ntype c = ask(a)", [None, "a"]),
     }
@@ -148,7 +162,7 @@ def test_native(text: str, result: str | None) -> None:
     assert [module.native(call.args[0]) for call in module.calls] == [result]
 
 
-# The compiler of the standard library as the judge --------------------------------------------------------------------
+# The compiler of the standard library as the judge -----------------------------------------------------------------
 
 # From Python 3.12 on the tables of the compiler hold the names of a comprehension in the scope around it.
 COMPREHENSIONS = ("[x for x in y]", "[y for y in x if x]", "{x: y for x, y in x}")
@@ -330,7 +344,10 @@ ANNOTATIONS = {
     "inside of a subscript": ("Optional['NeuronTrainer']", "Optional['Trainer']"),
     "inside of a literal": ("Literal['NeuronTrainer']", "Literal['NeuronTrainer']"),
     "inside of a literal of a module": ("t.Literal['NeuronTrainer', 'x']", "t.Literal['NeuronTrainer', 'x']"),
-    "in the notes of an annotation": ("Annotated['NeuronTrainer', 'NeuronTrainer']", "Annotated['Trainer', 'NeuronTrainer']"),
+    "in the notes of an annotation": (
+        "Annotated['NeuronTrainer', 'NeuronTrainer']",
+        "Annotated['Trainer', 'NeuronTrainer']",
+    ),
     "in a call in an annotation": ("Annotated[int, f('NeuronTrainer')]", "Annotated[int, f('NeuronTrainer')]"),
     "not ASCII before": ("\"Literal['ž🐍'] | NeuronTrainer\"", "\"Literal['ž🐍'] | Trainer\""),
     "a keyword": ("Literal['in', '1x', 'NeuronTrainer(']", "Literal['in', '1x', 'NeuronTrainer(']"),
@@ -348,7 +365,13 @@ def test_string_annotation(annotation: str, result: str) -> None:
         assert migration.text == IMPORTED + form.format(result) + "Trainer, on.Trainer\n"
 
 
-UNPLACED = ["'Neuron' 'Trainer'", "'''\nNeuronTrainer\n'''", "'\\x4eeuronTrainer'", "r'NeuronTrainer'", "u'NeuronTrainer'"]
+UNPLACED = [
+    "'Neuron' 'Trainer'",
+    "'''\nNeuronTrainer\n'''",
+    "'\\x4eeuronTrainer'",
+    "r'NeuronTrainer'",
+    "u'NeuronTrainer'",
+]
 
 
 @pytest.mark.parametrize("annotation", UNPLACED)

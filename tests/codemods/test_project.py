@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from neuron_codemods import ModuleFacts, Project, Settings, SourceError, collect, migrate
 
 NAMES = Settings(select=("NM0", "NM101", "NM102"))
@@ -118,12 +119,15 @@ def test_every_file_of_a_project_twice() -> None:
     files = {
         "package/__init__.py": "from .shared import NeuronTrainer, Args\n\n__all__ = ['Args', 'NeuronTrainer']\n",
         "package/shared.py": "from optimum.neuron import NeuronTrainer, NeuronTrainingArguments as Args\n",
-        "package/main.py": "from . import Args, NeuronTrainer\n\nNeuronTrainer(args=Args('x', bf16=True), tokenizer=t)\n",
+        "package/main.py": "from . import Args, NeuronTrainer\n\n"
+        "NeuronTrainer(args=Args('x', bf16=True), tokenizer=t)\n",
         "package/sub.py": "from optimum.neuron import NeuronTrainer\n\n\nclass Mine(NeuronTrainer):\n    pass\n",
         "main.py": "import package\nfrom package.sub import Mine\n\nMine(tokenizer=package)\n",
     }
     once = run(files)
-    assert once["package/shared.py"].startswith("from transformers import Trainer as NeuronTrainer, TrainingArguments as Args")
+    assert once["package/shared.py"].startswith(
+        "from transformers import Trainer as NeuronTrainer, TrainingArguments as Args"
+    )
     assert once["package/sub.py"].startswith("from transformers import Trainer\n")
     assert run(once) == once
 

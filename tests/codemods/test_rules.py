@@ -7,13 +7,14 @@ import importlib.util
 import re
 
 import pytest
+
 from neuron_codemods import Case, Outcome, Settings, migrate
 from neuron_codemods.registry import ROOMS, RuleModule, rules
 
 from . import binding
 
 CASES = [(rule, case) for rule in rules() for case in rule.cases]
-ROOM_CODES = dict(zip("012345678", ROOMS))
+ROOM_CODES = dict(zip("01234567", ROOMS, strict=True))
 
 
 def case_id(pair: tuple[RuleModule, Case] | RuleModule) -> str:

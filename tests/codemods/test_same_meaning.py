@@ -6,6 +6,7 @@ import ast
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
+
 from neuron_codemods import Outcome, Settings, migrate
 
 from . import worlds
@@ -19,9 +20,18 @@ imports = st.sampled_from(
         *("from optimum.neuron import NeuronTrainer, NeuronSFTTrainer", "from optimum import neuron"),
         *("import optimum.neuron", "import optimum.neuron as on", "import optimum.neuron as T"),
         *("import optimum.neuron.trainers", "from optimum.neuron.trainers import NeuronTrainer"),
-        *("import optimum.onnxruntime", "import transformers", "import transformers as on", "import transformers as T"),
+        *(
+            "import optimum.onnxruntime",
+            "import transformers",
+            "import transformers as on",
+            "import transformers as T",
+        ),
         *("from transformers import Trainer", "from transformers import Trainer as NeuronTrainer", "import trl"),
-        *("from transformers import Trainer as T", "from elsewhere import Trainer", "from elsewhere import NeuronTrainer"),
+        *(
+            "from transformers import Trainer as T",
+            "from elsewhere import Trainer",
+            "from elsewhere import NeuronTrainer",
+        ),
         *("from transformers import Trainer, AutoModel", "from optimum.neuron import NeuronSFTTrainer as S"),
         "try:\n    from optimum.neuron import NeuronTrainer\nexcept ImportError:\n    NeuronTrainer = None",
         "if 1:\n    from optimum.neuron import NeuronTrainer\nelse:\n    from elsewhere import NeuronTrainer",
@@ -32,13 +42,37 @@ imports = st.sampled_from(
 uses = st.sampled_from(
     [
         *("seen(NeuronTrainer)", "seen(T)", "seen(Trainer)", "seen(optimum.neuron.NeuronTrainer)", "seen(S)"),
-        *("seen(on.NeuronTrainer)", "seen(neuron.NeuronTrainer)", "seen(transformers.Trainer)", "seen(NeuronSFTTrainer)"),
-        *("seen(optimum.neuron.trainers.NeuronSFTTrainer)", "seen(on.NeuronSFTTrainer)", "seen(f'{NeuronTrainer and 1}')"),
-        *("Trainer = 1", "NeuronTrainer = 2", "transformers = 3", "T = NeuronTrainer", "on = T", "seen(trl.SFTTrainer)"),
+        *(
+            "seen(on.NeuronTrainer)",
+            "seen(neuron.NeuronTrainer)",
+            "seen(transformers.Trainer)",
+            "seen(NeuronSFTTrainer)",
+        ),
+        *(
+            "seen(optimum.neuron.trainers.NeuronSFTTrainer)",
+            "seen(on.NeuronSFTTrainer)",
+            "seen(f'{NeuronTrainer and 1}')",
+        ),
+        *(
+            "Trainer = 1",
+            "NeuronTrainer = 2",
+            "transformers = 3",
+            "T = NeuronTrainer",
+            "on = T",
+            "seen(trl.SFTTrainer)",
+        ),
         *("for Trainer in [4]: seen(Trainer)", "seen(*[NeuronTrainer for Trainer in [5]])", "del NeuronTrainer"),
-        *("seen((lambda Trainer: NeuronTrainer)(6))", "seen(*[Trainer for Trainer in [NeuronTrainer]])", "seen(optimum.version)"),
+        *(
+            "seen((lambda Trainer: NeuronTrainer)(6))",
+            "seen(*[Trainer for Trainer in [NeuronTrainer]])",
+            "seen(optimum.version)",
+        ),
         *("(NeuronTrainer := 7)", "NeuronTrainer = [NeuronTrainer][0]", "with null as Trainer: seen(NeuronTrainer)"),
-        *("seen((lambda transformers=8: on.NeuronTrainer)())", "seen(optimum.onnxruntime.ORTModel)", "import trl as Trainer"),
+        *(
+            "seen((lambda transformers=8: on.NeuronTrainer)())",
+            "seen(optimum.onnxruntime.ORTModel)",
+            "import trl as Trainer",
+        ),
         *("try: 1 / 0\nexcept Exception as Trainer: seen(NeuronTrainer)", "x: 'NeuronTrainer' = NeuronTrainer"),
         *("match [9]:\n    case [Trainer]: seen(NeuronTrainer, Trainer)", "global Trainer", "global NeuronTrainer"),
     ]
@@ -46,9 +80,18 @@ uses = st.sampled_from(
 blocks = st.sampled_from(
     [
         *("def f():\n{0}\nf()", "def f(Trainer=1):\n{0}\nf()", "def f(NeuronTrainer=2):\n{0}\nf()", "class A:\n{0}"),
-        *("def Trainer():\n{0}\nTrainer()", "def f(transformers=3, T=4):\n{0}\nf()", "if 1:\n{0}", "class Trainer:\n{0}"),
+        *(
+            "def Trainer():\n{0}\nTrainer()",
+            "def f(transformers=3, T=4):\n{0}\nf()",
+            "if 1:\n{0}",
+            "class Trainer:\n{0}",
+        ),
         *("class A:\n  def f(self):\n{0}\nA().f()", "class A:\n  NeuronTrainer = 5\n  def f(self):\n{0}\nA().f()"),
-        *("def f():\n  def g():\n{0}\n  g()\nf()", "def f(Trainer=6):\n  def g():\n{0}\n  g()\nf()", "for on in [7]:\n{0}"),
+        *(
+            "def f():\n  def g():\n{0}\n  g()\nf()",
+            "def f(Trainer=6):\n  def g():\n{0}\n  g()\nf()",
+            "for on in [7]:\n{0}",
+        ),
     ]
 )
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 
 import pytest
+
 from neuron_codemods import Outcome, Settings, edits, migrate, statements
 from neuron_codemods.module import Module
 
@@ -26,7 +27,8 @@ def marked(module: Module, prefix: str = "gone") -> list[ast.stmt]:
     return [
         statement
         for statement in module.names.statements
-        if not hasattr(statement, "body") and not hasattr(statement, "cases")
+        if not hasattr(statement, "body")
+        and not hasattr(statement, "cases")
         and any(isinstance(node, ast.Name) and node.id.startswith(prefix) for node in ast.walk(statement))
     ]
 
@@ -108,7 +110,9 @@ def test_remove(text: str, result: str, newline: str) -> None:
 
 def test_remove_a_decorated_function() -> None:
     def edit(module: Module) -> list[edits.Edit]:
-        return statements.remove(module, [node for node in module.names.statements if isinstance(node, ast.FunctionDef)])
+        return statements.remove(
+            module, [node for node in module.names.statements if isinstance(node, ast.FunctionDef)]
+        )
 
     assert transform("a\n\n\n@b\n@c(\n    1\n)\ndef f(): ...\n\n\nd\n", edit) == "a\n\n\n\nd\n"
     assert transform("class A:\n    @b\n    def f(self): ...\n", edit) == "class A:\n    pass\n"
@@ -198,10 +202,16 @@ UNWRAPPED = {
     "one line with two statements": ("with a: b; c\nd\n", "b; c\nd\n"),
     "a header over several lines": ("with a(\n    1,\n):\n    b\n", "b\n"),
     "a header over several lines and a one-line body": ("with a(\n    1,\n): b\nc\n", "b\nc\n"),
-    "inside of a function": ("def f():\n    with a:\n        b\n        c\n    d\n", "def f():\n    b\n    c\n    d\n"),
+    "inside of a function": (
+        "def f():\n    with a:\n        b\n        c\n    d\n",
+        "def f():\n    b\n    c\n    d\n",
+    ),
     "the only statement of a function": ("def f():\n    with a:\n        return b\n", "def f():\n    return b\n"),
     "tabs": ("def f():\n\twith a:\n\t\tb\n\t\tif c:\n\t\t\td\n", "def f():\n\tb\n\tif c:\n\t\td\n"),
-    "two spaces in four": ("if x:\n    with a:\n      b\n      if c:\n          d\n", "if x:\n    b\n    if c:\n        d\n"),
+    "two spaces in four": (
+        "if x:\n    with a:\n      b\n      if c:\n          d\n",
+        "if x:\n    b\n    if c:\n        d\n",
+    ),
     "comments": (
         "with a:  # why\n    # above\n    b  # behind\n\n    # between\n    c\n",
         "# why\n# above\nb  # behind\n\n# between\nc\n",
@@ -334,8 +344,10 @@ SUPPRESSED = {
     "the file": f"from optimum.neuron import NeuronTrainer\n\nx = 1\n{IGNORE}-file[NM101]\n",
     "the file, all codes": f"{IGNORE}-file\nfrom optimum.neuron import NeuronTrainer\n",
     "a block's header": f"if x:  {IGNORE}\n    a = 1\nfrom optimum.neuron import NeuronTrainer  {IGNORE}\n",
-    "a decorated class": f"import optimum.neuron as on\n\n\n@a\nclass A(on.NeuronTrainer):  {IGNORE}[NM101]\n    b = 1\n",
-    "a class with a decorator": f"import optimum.neuron as on\n\n\n@on.NeuronTrainer  {IGNORE}[NM101]\nclass A:\n    b = 1\n",
+    "a decorated class": f"import optimum.neuron as on\n\n\n@a\nclass A(on.NeuronTrainer):  {IGNORE}[NM101]\n"
+    f"    b = 1\n",
+    "a class with a decorator": f"import optimum.neuron as on\n\n\n@on.NeuronTrainer  {IGNORE}[NM101]\n"
+    f"class A:\n    b = 1\n",
 }
 UNUSED = {
     "nothing to suppress": f"x = 1  {IGNORE}[NM101]\n",

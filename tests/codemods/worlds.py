@@ -61,7 +61,11 @@ def renamed(seen: list[str]) -> list[str]:
 
 def _full_name(thing: object) -> str:
     kind = thing if isinstance(thing, type) else type(thing)
-    return f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else getattr(thing, "__name__", repr(thing))
+    return (
+        f"{kind.__module__}.{kind.__qualname__}"
+        if kind.__module__ != "builtins"
+        else getattr(thing, "__name__", repr(thing))
+    )
 
 
 def _modules(contents: Mapping[str, tuple[str, ...]]) -> dict[str, ModuleType]:

@@ -12,29 +12,29 @@ from neuron_migrate.diff import unified
 
 from .support import Project
 
-OLD = "optimum_old\n"
+OLD = "Neuron__old\n"
 
 pytestmark = pytest.mark.skipif(not (shutil.which("git") and shutil.which("patch")), reason="needs git and patch")
 
 FILES: dict[str, bytes] = {
-    "plain.py": b"a\n" * 10 + b"optimum_old\n" + b"b\n" * 10 + b"optimum_old\n",
-    "no_newline.py": b"x\noptimum_old",
-    "newline_elsewhere.py": b"optimum_old\n" + b"a\n" * 9 + b"no_newline",
-    "crlf.py": b"a\r\noptimum_old\r\nb\r\n",
-    "mixed.py": b"a\r\noptimum_old\nb\r\n",
-    "cr.py": b"a\roptimum_old\rb\r",
-    "bom.py": b"\xef\xbb\xbfoptimum_old\r\n",
-    "latin.py": b"# coding: latin-1\n# \xe9\noptimum_old\n# \xff\n",
-    "form_feed.py": "a\x0c\noptimum_old\n# b\u2028c\x85\n".encode(),
-    "minus.py": b"x = 2\n-- optimum_old\n++ optimum_old\n",
-    "two_lines.py": b"a\noptimum_two_lines\n",
-    "deep/er/file.py": b"optimum_old\n",
-    "with space.py": b"optimum_old\n",
-    "dir with space/a b c.py": b"optimum_old\n",
-    "šílený.py": b"optimum_old\n",
-    'quo"te.py': b"optimum_old\n",
-    "back\\slash.py": b"optimum_old\n",
-    "tab\there.py": b"optimum_old\n",
+    "plain.py": b"a\n" * 10 + b"Neuron__old\n" + b"b\n" * 10 + b"Neuron__old\n",
+    "no_newline.py": b"x\nNeuron__old",
+    "newline_elsewhere.py": b"Neuron__old\n" + b"a\n" * 9 + b"no_newline",
+    "crlf.py": b"a\r\nNeuron__old\r\nb\r\n",
+    "mixed.py": b"a\r\nNeuron__old\nb\r\n",
+    "cr.py": b"a\rNeuron__old\rb\r",
+    "bom.py": b"\xef\xbb\xbfNeuron__old\r\n",
+    "latin.py": b"# coding: latin-1\n# \xe9\nNeuron__old\n# \xff\n",
+    "form_feed.py": "a\x0c\nNeuron__old\n# b\u2028c\x85\n".encode(),
+    "minus.py": b"x = 2\n-- Neuron__old\n++ Neuron__old\n",
+    "two_lines.py": b"a\nNeuron__two_lines\n",
+    "deep/er/file.py": b"Neuron__old\n",
+    "with space.py": b"Neuron__old\n",
+    "dir with space/a b c.py": b"Neuron__old\n",
+    "šílený.py": b"Neuron__old\n",
+    'quo"te.py': b"Neuron__old\n",
+    "back\\slash.py": b"Neuron__old\n",
+    "tab\there.py": b"Neuron__old\n",
     "untouched.py": b"import os\n",
 }
 
@@ -67,7 +67,7 @@ def test_patch_applies_the_diff_of_a_tree(project: Project, shown: tuple[bytes, 
 
 
 def test_patch_needs_no_option_for_a_tree_without_carriage_returns(project: Project) -> None:
-    project.write({"a.py": OLD, "b c.py": "optimum_old"})
+    project.write({"a.py": OLD, "b c.py": "Neuron__old"})
     shows = project.run(".", "--diff")
     project.tool("patch", "-p1", stdin=shows.out)
     assert project.files() == {"a.py": b"native_new\n", "b c.py": b"native_new"}
@@ -106,16 +106,16 @@ def test_the_diff_of_a_link_is_that_of_the_file_behind_it(project: Project) -> N
 
 
 def test_a_piped_diff_has_nothing_but_the_diff_on_standard_output(project: Project) -> None:
-    project.write({"a.py": "optimum_old\noptimum_hard\n", "b.py": "optimum ("})
+    project.write({"a.py": "Neuron__old\nNeuron__hard\n", "b.py": "Neuron_ ("})
     shows = project.run(".", "--diff")
     assert shows.status == 13
-    assert shows.out == (b"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-optimum_old\n+native_new\n optimum_hard\n")
+    assert shows.out == (b"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-Neuron__old\n+native_new\n Neuron__hard\n")
     assert "a.py:2:1: NM201 manual" in shows.err
     assert "Files: 2 scanned" in shows.err
 
 
 def test_nothing_is_shown_when_nothing_changes(project: Project) -> None:
-    project.write({"a.py": "optimum_hard\n", "b.py": "import os\n"})
+    project.write({"a.py": "Neuron__hard\n", "b.py": "import os\n"})
     assert project.run(".", "--diff").out == b""
 
 

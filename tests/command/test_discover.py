@@ -96,7 +96,7 @@ def test_a_virtual_environment_is_told_by_its_configuration_not_by_its_name(proj
     ],
 )
 def test_a_file_without_suffix_is_told_by_its_first_line(project: Project, line: str, taken: bool) -> None:
-    project.write({"script": line + "optimum_old\n"})
+    project.write({"script": line + "Neuron__old\n"})
     ended = project.run(".")
     assert ended.status == 0
     assert (b"native_new" in project.read("script")) is taken

@@ -19,28 +19,28 @@ from neuron_migrate.scan import scan
 
 from .support import Ended, Project, environment
 
-GOOD = {"a_good.py": "optimum_old\n", "z_good.py": "optimum_old\n"}
+GOOD = {"a_good.py": "Neuron__old\n", "z_good.py": "Neuron__old\n"}
 
 
 BAD: dict[str, tuple[bytes, str]] = {
-    "syntax": (b"x = 1\nif optimum (:\n", ":2:13: "),
-    "Python 2": (b"print 'optimum'\n", ":1:1: Missing parentheses"),
-    "Latin-1": (b"# optimum\nx = '\xe9'\n", ":2:6: the file is not valid UTF-8: byte 0xe9"),
-    "Latin-1 in the first line": (b"# \xe9 optimum\n", ":1:3: the file is not valid UTF-8"),
-    "BOM but not UTF-8": (b"\xef\xbb\xbf# optimum \xe9\n", ":1:11: the file is not valid UTF-8"),
-    "UTF-16, in which no needle is seen": ("# optimum".encode("utf-16"), ""),
-    "unknown cookie": (b"# coding: klingon\n# optimum\n", "unknown encoding: klingon"),
-    "codec": (b"# coding: rot13\n# optimum\n", ":1:1: the file cannot be read in the encoding"),
-    "UTF-7": (b"# coding: utf-7\n# optimum +AGE-\n", "would not come back byte for byte"),
-    "BOM against cookie": (b"\xef\xbb\xbf# coding: latin-1\n# optimum\n", "the coding cookie cannot be followed"),
-    "not encodable": (b"# coding: latin-1\noptimum_snow\n", "needs '☃' (U+2603), which iso-8859-1 cannot"),
-    "null byte": (b"# optimum\nx = '\x00'\n", ":"),
-    "a rule raises": (b"optimum_raise_value", ": internal error, the file is left as it is: ValueError: a rule is"),
-    "the parser panics": (b"optimum_raise_panic", "internal error, the file is left as it is: PanicException: called"),
-    "recursion": (b"optimum_raise_recursion", "internal error, the file is left as it is: RecursionError"),
-    "the first pass raises": (b"optimum_raise_in_collect", "ValueError: collect is broken"),
-    "the result does not parse": (b"optimum_break\n", "the migrated text would not parse"),
-    "too large": (b"#" * 10_000_001 + b"optimum", "the file is larger than 10 MB"),
+    "syntax": (b"x = 1\nif Neuron_ (:\n", ":2:13: "),
+    "Python 2": (b"print 'Neuron_'\n", ":1:1: Missing parentheses"),
+    "Latin-1": (b"# Neuron_\nx = '\xe9'\n", ":2:6: the file is not valid UTF-8: byte 0xe9"),
+    "Latin-1 in the first line": (b"# \xe9 Neuron_\n", ":1:3: the file is not valid UTF-8"),
+    "BOM but not UTF-8": (b"\xef\xbb\xbf# Neuron_ \xe9\n", ":1:11: the file is not valid UTF-8"),
+    "UTF-16, in which no needle is seen": ("# Neuron_".encode("utf-16"), ""),
+    "unknown cookie": (b"# coding: klingon\n# Neuron_\n", "unknown encoding: klingon"),
+    "codec": (b"# coding: rot13\n# Neuron_\n", ":1:1: the file cannot be read in the encoding"),
+    "UTF-7": (b"# coding: utf-7\n# Neuron_ +AGE-\n", "would not come back byte for byte"),
+    "BOM against cookie": (b"\xef\xbb\xbf# coding: latin-1\n# Neuron_\n", "the coding cookie cannot be followed"),
+    "not encodable": (b"# coding: latin-1\nNeuron__snow\n", "needs '☃' (U+2603), which iso-8859-1 cannot"),
+    "null byte": (b"# Neuron_\nx = '\x00'\n", ":"),
+    "a rule raises": (b"Neuron__raise_value", ": internal error, the file is left as it is: ValueError: a rule is"),
+    "the parser panics": (b"Neuron__raise_panic", "internal error, the file is left as it is: PanicException: called"),
+    "recursion": (b"Neuron__raise_recursion", "internal error, the file is left as it is: RecursionError"),
+    "the first pass raises": (b"Neuron__raise_in_collect", "ValueError: collect is broken"),
+    "the result does not parse": (b"Neuron__break\n", "the migrated text would not parse"),
+    "too large": (b"#" * 10_000_001 + b"Neuron_", "the file is larger than 10 MB"),
 }  # fmt: skip
 """What is in a file, and what is said of it."""
 
@@ -87,11 +87,11 @@ def test_a_large_file_that_does_not_concern_us_is_no_problem(project: Project) -
 
 
 def test_a_word_across_two_pieces_of_a_large_file_is_seen(project: Project) -> None:
-    assert project.write({"a.py": b"#" * ((1 << 20) - 3) + b"optimum" + b"#" * 10_000_000}).run(".").status == 8
+    assert project.write({"a.py": b"#" * ((1 << 20) - 3) + b"Neuron_" + b"#" * 10_000_000}).run(".").status == 8
 
 
 def test_an_internal_error_shows_its_traceback_only_when_asked(project: Project) -> None:
-    project.write({"a.py": "optimum_raise_value"})
+    project.write({"a.py": "Neuron__raise_value"})
     assert "engine.py" not in project.run(".").err
     ended = project.run(".", "--verbose")
     assert ended.status == 8
@@ -100,7 +100,7 @@ def test_an_internal_error_shows_its_traceback_only_when_asked(project: Project)
 
 
 def test_a_file_that_fails_tells_nothing_else(project: Project) -> None:
-    ended = project.write({"a.py": "optimum_hard; optimum_break"}).run(".")
+    ended = project.write({"a.py": "Neuron__hard; Neuron__break"}).run(".")
     assert ended.status == 8
     assert "NM201" not in ended.text
 
@@ -128,21 +128,21 @@ def test_a_link_to_nowhere_is_named_when_named_and_passed_over_in_a_walk(project
 
 
 def test_a_directory_that_links_to_its_parent_is_walked_once(project: Project) -> None:
-    project.write({"sub/a.py": "optimum_old\n"})
+    project.write({"sub/a.py": "Neuron__old\n"})
     (project.root / "sub" / "up").symlink_to("..")
     ended = project.run(".", "--check")
     assert "Files: 1 scanned" in ended.text
 
 
 def test_an_unknown_kind_of_file_is_refused_only_if_it_concerns_us(project: Project) -> None:
-    project.write({"README.md": "optimum\n", "LICENSE": "MIT\n"})
+    project.write({"README.md": "Neuron_\n", "LICENSE": "MIT\n"})
     ended = project.run("README.md", "LICENSE")
     assert ended.status == 8
     assert ended.err == "README.md: neuron-migrate does not know this kind of file (Python: .py, .pyi, .pyw)\n"
 
 
 def test_a_file_that_vanishes_after_it_was_listed_is_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.write({"a.py": "optimum_old\n", "c.py": "optimum_old\n"})
+    project.write({"a.py": "Neuron__old\n", "c.py": "Neuron__old\n"})
     monkeypatch.chdir(project.root)
     seen = scan(Found(name, PYTHON, named=False) for name in ("a.py", "b.py", "c.py"))
     gone = FileResult("b.py", problem=Problem("the file has vanished"))
@@ -151,13 +151,13 @@ def test_a_file_that_vanishes_after_it_was_listed_is_named(project: Project, mon
 
 
 def test_a_file_with_two_names_is_migrated_once(project: Project) -> None:
-    project.write({"b.py": "optimum_hard\noptimum_old\n"})
+    project.write({"b.py": "Neuron__hard\nNeuron__old\n"})
     os.link(project.root / "b.py", project.root / "c.py")
     (project.root / "a.py").symlink_to("c.py")
     ended = project.run(".")
     assert ended.status == 4
     assert [line for line in ended.lines if "NM201" in line][:-1] == ["b.py:1:1: NM201 manual Write this by hand."]
-    assert project.read("a.py") == project.read("b.py") == project.read("c.py") == b"optimum_hard\nnative_new\n"
+    assert project.read("a.py") == project.read("b.py") == project.read("c.py") == b"Neuron__hard\nnative_new\n"
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def _owned(path: Path) -> None:
 
 def test_a_file_that_may_not_be_read_is_named(public: Path) -> None:
     for name in ("a.py", "b.py"):
-        (public / name).write_text("optimum_old\n")
+        (public / name).write_text("Neuron__old\n")
         _owned(public / name)
     (public / "a.py").chmod(0o200)
     _owned(public)
@@ -211,7 +211,7 @@ def test_a_file_that_may_not_be_read_is_named(public: Path) -> None:
 
 def test_a_directory_that_may_not_be_listed_is_named(public: Path) -> None:
     (public / "closed").mkdir()
-    (public / "a.py").write_text("optimum_old\n")
+    (public / "a.py").write_text("Neuron__old\n")
     _owned(public / "closed")
     (public / "closed").chmod(0)
     status, _, err = _as_nobody(public, "--check", ".")
@@ -219,7 +219,7 @@ def test_a_directory_that_may_not_be_listed_is_named(public: Path) -> None:
 
 
 def test_a_file_that_may_not_be_written_is_named_and_not_replaced_behind_its_owners_back(public: Path) -> None:
-    (public / "theirs.py").write_text("optimum_old\n")
+    (public / "theirs.py").write_text("Neuron__old\n")
     (public / "theirs.py").chmod(0o444 if os.getuid() else 0o644)
     if not os.getuid():
         _owned(public)  # the directory would allow to put another file in its place
@@ -228,11 +228,11 @@ def test_a_file_that_may_not_be_written_is_named_and_not_replaced_behind_its_own
     assert err.startswith("theirs.py: the file ")
     assert "0 rewritten, 1 could not be processed" in out
     assert [path.name for path in public.iterdir()] == ["theirs.py"]
-    assert (public / "theirs.py").read_text() == "optimum_old\n"
+    assert (public / "theirs.py").read_text() == "Neuron__old\n"
 
 
 def test_a_writable_file_in_a_directory_that_is_not_is_written(public: Path) -> None:
-    (public / "a.py").write_text("optimum_old\n")
+    (public / "a.py").write_text("Neuron__old\n")
     _owned(public / "a.py")
     if os.getuid():
         public.chmod(0o555)

@@ -13,31 +13,31 @@ UNTOUCHED = (
     b"x = 1\r\ny = 2\r\n",
     b"\xef\xbb\xbfimport os",
     b"def (\n",
-    "# an optimum of nothing: š\n".encode(),
-    b"# optimum\r\nx = 1\ry = 2",
-    b"# coding: latin-1\n# optimum \xe9",
+    "# an Neuron_ of nothing: š\n".encode(),
+    b"# Neuron_\r\nx = 1\ry = 2",
+    b"# coding: latin-1\n# Neuron_ \xe9",
 )
 
 CHANGED: dict[str, tuple[bytes, bytes]] = {
-    "no newline at the end": (b"optimum_old", b"native_new"),
-    "CRLF": (b"optimum_old\r\nx\r\n", b"native_new\r\nx\r\n"),
-    "mixed newlines": (b"optimum_old\r\nx\ny\r\n", b"native_new\r\nx\ny\r\n"),
-    "CR": (b"optimum_old\rx = 1\r", b"native_new\rx = 1\r"),
-    "BOM": (b"\xef\xbb\xbfoptimum_old\n", b"\xef\xbb\xbfnative_new\n"),
-    "BOM and CRLF": (b"\xef\xbb\xbfoptimum_old\r\n", b"\xef\xbb\xbfnative_new\r\n"),
-    "BOM and cookie": (b"\xef\xbb\xbf# coding: utf-8\noptimum_old\n", b"\xef\xbb\xbf# coding: utf-8\nnative_new\n"),
+    "no newline at the end": (b"Neuron__old", b"native_new"),
+    "CRLF": (b"Neuron__old\r\nx\r\n", b"native_new\r\nx\r\n"),
+    "mixed newlines": (b"Neuron__old\r\nx\ny\r\n", b"native_new\r\nx\ny\r\n"),
+    "CR": (b"Neuron__old\rx = 1\r", b"native_new\rx = 1\r"),
+    "BOM": (b"\xef\xbb\xbfNeuron__old\n", b"\xef\xbb\xbfnative_new\n"),
+    "BOM and CRLF": (b"\xef\xbb\xbfNeuron__old\r\n", b"\xef\xbb\xbfnative_new\r\n"),
+    "BOM and cookie": (b"\xef\xbb\xbf# coding: utf-8\nNeuron__old\n", b"\xef\xbb\xbf# coding: utf-8\nnative_new\n"),
     "Latin-1 by cookie": (
-        b"# -*- coding: latin-1 -*-\noptimum_old  # \xe9\n",
+        b"# -*- coding: latin-1 -*-\nNeuron__old  # \xe9\n",
         b"# -*- coding: latin-1 -*-\nnative_new  # \xe9\n",
     ),
     "cookie in the second line": (
-        b"#!/usr/bin/python\n# vim: set fileencoding=cp1251 :\noptimum_old  # \xc4\n",
+        b"#!/usr/bin/python\n# vim: set fileencoding=cp1251 :\nNeuron__old  # \xc4\n",
         b"#!/usr/bin/python\n# vim: set fileencoding=cp1251 :\nnative_new  # \xc4\n",
     ),
-    "emoji": ("optimum_old  # ♻️ šě".encode(), "native_new  # ♻️ šě".encode()),
-    "tab and form feed": (b"if x:\n\toptimum_old\x0c\n", b"if x:\n\tnative_new\x0c\n"),
-    "odd line end": ("x = 'a\u2028b'; optimum_old".encode(), "x = 'a\u2028b'; native_new".encode()),
-    "control character": (b"optimum_old # \x1a", b"native_new # \x1a"),
+    "emoji": ("Neuron__old  # ♻️ šě".encode(), "native_new  # ♻️ šě".encode()),
+    "tab and form feed": (b"if x:\n\tNeuron__old\x0c\n", b"if x:\n\tnative_new\x0c\n"),
+    "odd line end": ("x = 'a\u2028b'; Neuron__old".encode(), "x = 'a\u2028b'; native_new".encode()),
+    "control character": (b"Neuron__old # \x1a", b"native_new # \x1a"),
 }
 
 
@@ -68,7 +68,7 @@ def test_only_what_is_migrated_changes_whatever_the_locale(changed: Project, cas
 
 
 def test_a_second_run_changes_nothing(project: Project) -> None:
-    project.write({"a.py": "optimum_old\n", "b.py": "optimum_two_lines\n"})
+    project.write({"a.py": "Neuron__old\n", "b.py": "Neuron__two_lines\n"})
     assert project.run(".").status == 0
     after = project.files()
     again = project.run(".", "--check")
@@ -78,7 +78,7 @@ def test_a_second_run_changes_nothing(project: Project) -> None:
 
 
 def test_a_run_that_only_shows_writes_nothing(project: Project) -> None:
-    project.write({"a.py": "optimum_old\n", "b.py": "optimum_hard\n"})
+    project.write({"a.py": "Neuron__old\n", "b.py": "Neuron__hard\n"})
     before = project.files()
     project.run(".", "--check")
     project.run(".", "--diff")
@@ -86,25 +86,25 @@ def test_a_run_that_only_shows_writes_nothing(project: Project) -> None:
 
 
 def test_nothing_but_the_migrated_files_appears_anywhere(project: Project) -> None:
-    project.write({"sub/a.py": "optimum_old\n", "sub/bad.py": "optimum (", "cwd/keep.txt": ""})
+    project.write({"sub/a.py": "Neuron__old\n", "sub/bad.py": "Neuron_ (", "cwd/keep.txt": ""})
     project.run(project.root / "sub", cwd=project.root / "cwd")
     assert set(project.files()) == {"sub/a.py", "sub/bad.py", "cwd/keep.txt"}
 
 
 def test_standard_input_comes_back_on_standard_output_and_findings_beside_it(project: Project) -> None:
-    ended = project.run("-", stdin=b"x = optimum_old\r\ny = optimum_hard")
+    ended = project.run("-", stdin=b"x = Neuron__old\r\ny = Neuron__hard")
     assert ended.status == 4
-    assert ended.out == b"x = native_new\r\ny = optimum_hard"
+    assert ended.out == b"x = native_new\r\ny = Neuron__hard"
     assert "<stdin>:2:5: NM201 manual Write this by hand." in ended.err
 
 
-@pytest.mark.parametrize("text", [b"", b"x = 1", b"x = 1\r\n\r\n", b"\xff\xfe", b"# optimum, and no newline"])
+@pytest.mark.parametrize("text", [b"", b"x = 1", b"x = 1\r\n\r\n", b"\xff\xfe", b"# Neuron_, and no newline"])
 def test_a_text_without_anything_to_migrate_passes_through_as_it_is(project: Project, text: bytes) -> None:
     ended = project.run("-", stdin=text)
     assert (ended.status, ended.out) == (0, text)
 
 
-@pytest.mark.parametrize("text", [b"def (optimum", b"optimum_raise_value", b"optimum \xff", b"optimum_break\n"])
+@pytest.mark.parametrize("text", [b"def (Neuron_", b"Neuron__raise_value", b"Neuron_ \xff", b"Neuron__break\n"])
 def test_a_text_that_cannot_be_migrated_passes_through_and_a_pipe_loses_nothing(project: Project, text: bytes) -> None:
     ended = project.run("-", stdin=text)
     assert (ended.status, ended.out) == (8, text)
@@ -112,19 +112,19 @@ def test_a_text_that_cannot_be_migrated_passes_through_and_a_pipe_loses_nothing(
 
 
 def test_standard_input_can_have_a_name(project: Project) -> None:
-    ended = project.run("-", "--stdin-filename", "src/train.py", "--diff", stdin=b"optimum_old\n")
+    ended = project.run("-", "--stdin-filename", "src/train.py", "--diff", stdin=b"Neuron__old\n")
     assert ended.status == 1
-    assert ended.out.startswith(b"--- a/src/train.py\n+++ b/src/train.py\n@@ -1 +1 @@\n-optimum_old\n+native_new\n")
-    ended = project.run("-", "--stdin-filename", "src/train.py", stdin=b"optimum (")
+    assert ended.out.startswith(b"--- a/src/train.py\n+++ b/src/train.py\n@@ -1 +1 @@\n-Neuron__old\n+native_new\n")
+    ended = project.run("-", "--stdin-filename", "src/train.py", stdin=b"Neuron_ (")
     assert ended.err.startswith("src/train.py:1:")
 
 
 def test_standard_input_can_be_checked(project: Project) -> None:
-    ended = project.run("-", "--check", stdin=b"optimum_old\n")
+    ended = project.run("-", "--check", stdin=b"Neuron__old\n")
     assert ended.status == 1
     assert ended.lines[0] == "Would rewrite <stdin>"
 
 
 def test_every_file_of_a_run_is_known_before_the_first_is_migrated(project: Project) -> None:
-    project.write({"a.py": "optimum_project", "b.py": "# optimum", "c.py": "nothing", "d.py": "optimum ("})
+    project.write({"a.py": "Neuron__project", "b.py": "# Neuron_", "c.py": "nothing", "d.py": "Neuron_ ("})
     assert "a.py:1:1: NM102 review Known: a.py, b.py" in project.run(".").text

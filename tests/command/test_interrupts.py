@@ -21,7 +21,7 @@ from .support import Project, arguments, environment
 def test_an_interrupted_run_ends_at_once_and_leaves_every_file_whole(
     project: Project, tmp_path: Path, number: int, status: int, jobs: str
 ) -> None:
-    project.write({"a.py": "optimum_old\n", "b.py": "optimum_sleep\n", "c.py": "optimum_old\n"})
+    project.write({"a.py": "Neuron__old\n", "b.py": "Neuron__sleep\n", "c.py": "Neuron__old\n"})
     waiting = tmp_path / "waiting"
     run = subprocess.Popen(
         arguments(".", "--jobs", jobs),
@@ -40,9 +40,9 @@ def test_an_interrupted_run_ends_at_once_and_leaves_every_file_whole(
     assert run.returncode == status
     assert err.strip() == ("Interrupted. Every file is whole: migrated, or as it was." if status == 130 else "")
     assert set(project.files()) == {"a.py", "b.py", "c.py"}
-    assert project.read("a.py") in (b"optimum_old\n", b"native_new\n")
-    assert project.read("b.py") == b"optimum_sleep\n"
-    assert project.read("c.py") == b"optimum_old\n"
+    assert project.read("a.py") in (b"Neuron__old\n", b"native_new\n")
+    assert project.read("b.py") == b"Neuron__sleep\n"
+    assert project.read("c.py") == b"Neuron__old\n"
 
 
 @pytest.fixture
@@ -87,17 +87,17 @@ def _first_line(project: Project, *given: str) -> tuple[bytes, int, str]:
     return line, run.wait(timeout=20), err
 
 
-LONG = "optimum_hard\n" * 5_000
+LONG = "Neuron__hard\n" * 5_000
 
 
 def test_a_diff_that_nobody_reads_to_the_end_stops_quietly(project: Project) -> None:
-    project.write({f"{number}.py": "optimum_old\n" * 5_000 for number in range(5)})
+    project.write({f"{number}.py": "Neuron__old\n" * 5_000 for number in range(5)})
     line, status, err = _first_line(project, ".", "--diff")
     assert (line, status, err) == (b"--- a/0.py\n", 141, "")
 
 
 def test_a_rewriting_run_goes_on_when_nobody_reads_its_report(project: Project) -> None:
-    project.write({"a.py": LONG, "b.py": LONG, "c.py": "optimum_old\n"})
+    project.write({"a.py": LONG, "b.py": LONG, "c.py": "Neuron__old\n"})
     _, status, err = _first_line(project, ".")
     assert (status, err) == (4, "")
     assert project.read("c.py") == b"native_new\n"
@@ -106,7 +106,7 @@ def test_a_rewriting_run_goes_on_when_nobody_reads_its_report(project: Project) 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("given", [("--diff",), ("--list-rules",)])
 def test_a_full_disk_behind_the_output_is_said_in_one_line(project: Project, given: tuple[str, ...]) -> None:
-    project.write({"a.py": "optimum_old\n"})
+    project.write({"a.py": "Neuron__old\n"})
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             arguments(".", *given),

@@ -10,7 +10,7 @@ import pytest
 
 from .support import Project, arguments, environment
 
-ALL = {"a.py": "x = optimum_old; y = optimum_old\n", "sub/b.py": "optimum_other\n\n  # x\noptimum_hard\n", "c.py": ""}
+ALL = {"a.py": "x = Neuron__old; y = Neuron__old\n", "sub/b.py": "Neuron__other\n\n  # x\nNeuron__hard\n", "c.py": ""}
 
 
 def test_the_report_of_a_rewriting_run(project: Project) -> None:
@@ -18,7 +18,7 @@ def test_the_report_of_a_rewriting_run(project: Project) -> None:
     assert (ended.status, ended.err) == (4, "")
     assert ended.text == (
         "Rewrote a.py\n"
-        "sub/b.py:1:1: NM102 review optimum_other became native_other; mind the memory.\n"
+        "sub/b.py:1:1: NM102 review Neuron__other became native_other; mind the memory.\n"
         "sub/b.py:4:1: NM201 manual Write this by hand.\n"
         "Rewrote sub/b.py\n"
         "\n"
@@ -40,20 +40,20 @@ def test_a_checking_run_says_would(project: Project) -> None:
 
 
 def test_quiet_leaves_what_is_to_do_by_hand(project: Project) -> None:
-    ended = project.write({**ALL, "d.py": "optimum ("}).run(".", "--quiet")
+    ended = project.write({**ALL, "d.py": "Neuron_ ("}).run(".", "--quiet")
     assert ended.status == 12
     assert ended.text == "sub/b.py:4:1: NM201 manual Write this by hand.\n"
     assert ended.err.startswith("d.py:1:")
 
 
 def test_quiet_says_nothing_where_nothing_is_left(project: Project) -> None:
-    ended = project.write({"a.py": "optimum_old\noptimum_other\n"}).run(".", "--quiet")
+    ended = project.write({"a.py": "Neuron__old\nNeuron__other\n"}).run(".", "--quiet")
     assert (ended.status, ended.out, ended.err) == (0, b"", "")
 
 
 def test_verbose_shows_rewritten_references_too(project: Project) -> None:
     ended = project.write(ALL).run(".", "--verbose")
-    assert "a.py:1:5: NM101 rewritten optimum_old became native_new.\n" in ended.text
+    assert "a.py:1:5: NM101 rewritten Neuron__old became native_new.\n" in ended.text
     assert "a.py:1:22: NM101 rewritten" in ended.text
 
 
@@ -80,7 +80,7 @@ def test_colours_are_used_as_chosen(
 
 
 def test_a_coloured_diff_is_the_plain_one_in_colours(project: Project) -> None:
-    project.write({"a.py": "optimum_old\n--- x\n+++ optimum_old\n"})
+    project.write({"a.py": "Neuron__old\n--- x\n+++ Neuron__old\n"})
     plain = project.run(".", "--diff").out
     colored = project.run(".", "--diff", "--color", "always").out
     for code in (b"\x1b[0m", b"\x1b[1m", b"\x1b[31m", b"\x1b[32m", b"\x1b[36m"):
@@ -90,8 +90,8 @@ def test_a_coloured_diff_is_the_plain_one_in_colours(project: Project) -> None:
 
 
 def test_a_name_that_the_output_cannot_spell_is_escaped(project: Project) -> None:
-    project.write({"šílený.py": "optimum_hard\n"})
-    (project.root / os.fsdecode(b"\xe9.py")).write_bytes(b"optimum_hard\n")
+    project.write({"šílený.py": "Neuron__hard\n"})
+    (project.root / os.fsdecode(b"\xe9.py")).write_bytes(b"Neuron__hard\n")
     ended = project.run(".", env={"PYTHONIOENCODING": "ascii"})
     assert ended.status == 4
     assert b"\\u0161\\xedlen\\xfd.py:1:1: NM201" in ended.out
@@ -124,12 +124,12 @@ def _plain(seen: str) -> list[str]:
 
 
 GROUPS = {
-    "a.py": "optimum_old\n",
-    "b.py": "\n" * 9 + "optimum_hard, optimum_long",
-    "c.py": "optimum_old\n",
-    "d.py": "optimum_old\n",
-    "e.py": "optimum (",
-    "f.py": "optimum_hard\n",
+    "a.py": "Neuron__old\n",
+    "b.py": "\n" * 9 + "Neuron__hard, Neuron__long",
+    "c.py": "Neuron__old\n",
+    "d.py": "Neuron__old\n",
+    "e.py": "Neuron_ (",
+    "f.py": "Neuron__hard\n",
 }
 
 
@@ -159,7 +159,7 @@ def test_findings_of_a_file_stand_together_on_a_terminal(project: Project) -> No
 
 
 def test_messages_stand_below_their_places_on_a_narrow_terminal(project: Project) -> None:
-    project.write({"a.py": "optimum_hard; optimum_long"})
+    project.write({"a.py": "Neuron__hard; Neuron__long"})
     seen = _plain(_on_a_terminal(project, ".", COLUMNS="40")[1])
     assert seen[:5] == [
         "Rewrote a.py",
@@ -171,7 +171,7 @@ def test_messages_stand_below_their_places_on_a_narrow_terminal(project: Project
 
 
 def test_lines_are_not_too_long_to_read_on_a_wide_terminal(project: Project) -> None:
-    seen = _plain(_on_a_terminal(project.write({"a.py": "optimum_long"}), ".", COLUMNS="300")[1])
+    seen = _plain(_on_a_terminal(project.write({"a.py": "Neuron__long"}), ".", COLUMNS="300")[1])
     assert 100 < len(seen[1]) <= 120
 
 
@@ -185,9 +185,9 @@ def test_a_diff_follows_what_is_said_of_its_file_on_a_terminal(project: Project)
     seen = [line[:15] for line in seen if not line.startswith(" " * 15)]
     shown = seen[: seen.index("code   rule    ")]
     assert shown == [
-        *("--- a/a.py", "+++ b/a.py", "@@ -1 +1 @@", "-optimum_old", "+native_new", ""),
+        *("--- a/a.py", "+++ b/a.py", "@@ -1 +1 @@", "-Neuron__old", "+native_new", ""),
         *("b.py", "   10:1  NM201 ", "  10:15  NM102 ", "", "--- a/b.py", "+++ b/b.py", "@@ -7,4 +7,4 @@"),
-        *(" ", " ", " ", "-optimum_hard, ", "\\ No newline at", "+optimum_hard, ", "\\ No newline at", ""),
+        *(" ", " ", " ", "-Neuron__hard, ", "\\ No newline at", "+Neuron__hard, ", "\\ No newline at", ""),
         *("f.py", "  1:1  NM201  m", "", "Files: 3 scanne", "References: 4 f", ""),
     ]
 
@@ -202,11 +202,11 @@ def test_an_editor_that_runs_the_command_in_a_dumb_terminal_gets_a_line_for_each
 def _launches(project: Project) -> Project:
     return project.write(
         {
-            "a.py": "optimum_old  # launch: TP_SIZE=2\n",
-            "my scripts/b.py": "optimum_old  # launch:\n",
-            "c.py": "optimum_hard  # launch: TP_SIZE=9\n",
-            "d.py": "optimum_old\n",
-            "e.py": "optimum_break  # launch: TP_SIZE=9\n",
+            "a.py": "Neuron__old  # launch: TP_SIZE=2\n",
+            "my scripts/b.py": "Neuron__old  # launch:\n",
+            "c.py": "Neuron__hard  # launch: TP_SIZE=9\n",
+            "d.py": "Neuron__old\n",
+            "e.py": "Neuron__break  # launch: TP_SIZE=9\n",
         }
     )
 
@@ -238,14 +238,14 @@ def test_nothing_is_said_of_launching_where_nothing_to_launch_was_rewritten(
 
 
 def test_few_of_many_scripts_are_named(project: Project) -> None:
-    project.write({f"{number:02}.py": "optimum_old  # launch: TP_SIZE=2" for number in range(20)})
+    project.write({f"{number:02}.py": "Neuron__old  # launch: TP_SIZE=2" for number in range(20)})
     ended = project.run(".")
     assert ended.text.count("torchrun") == 8
     assert ended.text.endswith("<cores> 07.py\n  and 12 more\n" + SIZES + ADVICE)
 
 
 def test_a_script_from_standard_input_is_launched_by_some_name(project: Project) -> None:
-    ended = project.run("-", stdin=b"optimum_old  # launch: TP_SIZE=2")
+    ended = project.run("-", stdin=b"Neuron__old  # launch: TP_SIZE=2")
     assert "\n  TP_SIZE=2 torchrun --nproc_per_node=<cores> script.py\n" in ended.err
 
 
@@ -269,7 +269,7 @@ def test_the_rules_are_a_table_on_a_terminal(project: Project) -> None:
 
 
 def _many(project: Project) -> Project:
-    return project.write({f"{number}.py": "optimum_old\n" for number in range(250)})
+    return project.write({f"{number}.py": "Neuron__old\n" for number in range(250)})
 
 
 def test_long_work_shows_a_bar_and_takes_it_away_again(project: Project) -> None:

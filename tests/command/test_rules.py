@@ -6,7 +6,7 @@ import pytest
 
 from .support import Project
 
-BOTH = "x = optimum_old\ny = optimum_other\n"
+BOTH = "x = Neuron__old\ny = Neuron__other\n"
 
 
 def test_the_list_of_rules_is_aligned_plain_text_in_a_pipe(project: Project) -> None:
@@ -23,8 +23,8 @@ def test_a_rule_is_explained_with_its_first_two_rewriting_examples(project: Proj
     ended = project.run("--explain", "NM101")
     assert ended.status == 0
     assert ended.text.startswith("NM101 old-word\n\nRewrite the old word.\n\nIt is old.\nhttps://example.org/old\n")
-    assert "    -x = optimum_old()\n    +x = native_new()\n" in ended.text
-    assert "Example: [bold]a name[/bold]\n\n    -optimum_old\n    +native_new\n     y = 2\n" in ended.text
+    assert "    -x = Neuron__old()\n    +x = native_new()\n" in ended.text
+    assert "Example: [bold]a name[/bold]\n\n    -Neuron__old\n    +native_new\n     y = 2\n" in ended.text
     assert "one too many" not in ended.text
     assert "left alone" not in ended.text
     assert ended.text.endswith("Outcomes: rewritten\nSee: https://example.org/old\n")
@@ -41,14 +41,14 @@ def test_a_code_may_be_written_in_small_letters(project: Project) -> None:
 @pytest.mark.parametrize(
     ("given", "after"),
     [
-        (("--select", "NM101"), "x = native_new\ny = optimum_other\n"),
-        (("--select", "nm102"), "x = optimum_old\ny = native_other\n"),
+        (("--select", "NM101"), "x = native_new\ny = Neuron__other\n"),
+        (("--select", "nm102"), "x = Neuron__old\ny = native_other\n"),
         (("--select", "NM101,NM102"), "x = native_new\ny = native_other\n"),
         (("--select", " NM101 , NM102,"), "x = native_new\ny = native_other\n"),
         (("--select", "NM101", "--select", "NM102"), "x = native_new\ny = native_other\n"),
         (("--select", "NM1"), "x = native_new\ny = native_other\n"),
-        (("--select", "ALL", "--ignore", "NM101"), "x = optimum_old\ny = native_other\n"),
-        (("--ignore", "NM102"), "x = native_new\ny = optimum_other\n"),
+        (("--select", "ALL", "--ignore", "NM101"), "x = Neuron__old\ny = native_other\n"),
+        (("--ignore", "NM102"), "x = native_new\ny = Neuron__other\n"),
         (("--ignore", "NM1"), BOTH),
         (("--select", "NM201"), BOTH),
         (("--select", "NM1", "--ignore", "NM1"), BOTH),
@@ -61,7 +61,7 @@ def test_only_chosen_rules_run(project: Project, given: tuple[str, ...], after: 
 
 
 def test_review_comments_are_written_only_when_asked_for(project: Project) -> None:
-    project.write({"a.py": "optimum_other\n", "b.py": "optimum_other\n"})
+    project.write({"a.py": "Neuron__other\n", "b.py": "Neuron__other\n"})
     project.run("a.py")
     project.run("b.py", "--annotate")
     assert project.read("a.py") == b"native_other\n"

@@ -49,7 +49,7 @@ def test_nothing_heavy_is_imported_for_a_tree_without_a_hit(project: Project, gi
 
 
 def test_a_few_hits_need_neither_workers_nor_rich(project: Project) -> None:
-    project.write({f"{number}.py": "optimum_old\n" for number in range(8)})
+    project.write({f"{number}.py": "Neuron__old\n" for number in range(8)})
     modules = _loaded(project, ".")[1]
     assert "neuron_codemods.engine" in modules
     assert not {"multiprocessing", "concurrent", "rich", "libcst"} & modules

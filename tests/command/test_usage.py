@@ -6,9 +6,9 @@ import pytest
 
 from .support import Project
 
-OLD = "x = optimum_old\n"
-HARD = "y = optimum_hard\n"
-BAD = "def (optimum\n"
+OLD = "x = Neuron__old\n"
+HARD = "y = Neuron__hard\n"
+BAD = "def (Neuron_\n"
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ from .support import Project
 
 
 def many(number: int) -> dict[str, str | bytes]:
-    return {f"d{index % 3}/f{index:02}.py": f"optimum_old\noptimum_other  # {index}\n" for index in range(number)}
+    return {f"d{index % 3}/f{index:02}.py": f"Neuron__old\nNeuron__other  # {index}\n" for index in range(number)}
 
 
 @pytest.mark.parametrize("given", [("--diff",), ("--check",), ()])
 def test_workers_give_what_one_process_gives(project: Project, given: tuple[str, ...]) -> None:
     files = many(20) | {
-        "d1/bad.py": "optimum (",
-        "d1/panic.py": "optimum_raise_panic",
-        "project.py": "optimum_project",
+        "d1/bad.py": "Neuron_ (",
+        "d1/panic.py": "Neuron__raise_panic",
+        "project.py": "Neuron__project",
     }
     project.write(files)
     alone = project.run(".", *given, "--jobs", "1")
@@ -30,7 +30,7 @@ def test_workers_give_what_one_process_gives(project: Project, given: tuple[str,
 
 
 def test_a_file_that_takes_a_worker_down_is_named_and_the_others_are_migrated(project: Project) -> None:
-    project.write(many(20) | {"d1/die.py": "optimum_die\n"})
+    project.write(many(20) | {"d1/die.py": "Neuron__die\n"})
     ended = project.run(".", "--jobs", "2")
     assert ended.status == 8
     assert ended.err.startswith(
@@ -41,6 +41,6 @@ def test_a_file_that_takes_a_worker_down_is_named_and_the_others_are_migrated(pr
 
 
 def test_warnings_of_the_source_are_not_shown(project: Project) -> None:
-    project.write({"a.py": r"x = '\d' + str(1 is 1) + optimum_old" + "\n"})
+    project.write({"a.py": r"x = '\d' + str(1 is 1) + Neuron__old" + "\n"})
     ended = project.run("a.py")
     assert (ended.status, ended.err) == (0, "")

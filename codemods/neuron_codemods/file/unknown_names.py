@@ -58,7 +58,9 @@ def _concerns(module: Module, use: Reference, binding: Binding) -> bool:
     if module.is_served(use, binding):
         return False
     found = module.binding(use.node)
-    return found is None or found.qualified == binding.qualified
+    if found is None or found.qualified == binding.qualified:
+        return True
+    return found.is_import and module.scope(use.node) is not binding.scope  # which of the two depends on the moment
 
 
 def _unused(module: Module, binding: Binding, alias: ast.alias) -> Change:

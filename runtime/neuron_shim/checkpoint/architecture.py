@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def empty_model(config: Mapping[str, Any]) -> Any | None:
     """The model of a config, without storage; None if it is not one of transformers' own (custom code)."""
-    names = config.get("architectures") or ()
+    names = list(config.get("architectures") or [])
     if len(names) != 1 or config.get("auto_map"):
         return None
     try:

@@ -9,32 +9,35 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Tokenizers bring files of many names (each class has its own ``vocab_files_names``), so what is small and readable is
-# taken along unless it is known to describe the run.
-BELONGS = (
-    *("*.json", "*.jinja", "*.txt", "*.model", "*.spm", "*.tiktoken", "*.bpe", "*.codes", "*.py"),
-    *("README.md", "LICENSE*", "NOTICE*"),
+# Named by the tokenizer classes (``vocab_files_names`` in transformers/models), save_pretrained and the processors.
+TOKENIZER = (
+    *("tokenizer*", "vocab*", "*.vocab", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model"),
+    *("*.spm", "*.tiktoken", "tekken.json", "bpe.codes", "dict.txt", "entity_vocab.json", "emoji.json"),
+    *("chat_template*", "preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json"),
 )
-DOES_NOT = (
-    *("*.index.json", "config.json", "adapter_config.json", "trn_config.json", "distributed_config.json"),
-    *("trainer_state.json", "*_results.json", "trainer_log.jsonl", "requirements*.txt", "train.py"),
-)
-TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "chat_template*", "*.model", "*.spm")
+ALSO = ("generation_config.json", "README.md", "LICENSE*", "NOTICE*")
+CUSTOM_CODE = "*.py"
 TEMPLATES = "additional_chat_templates"  # transformers/utils/hub.py, CHAT_TEMPLATE_DIR
 
 
-def companions_in(folder: Path) -> dict[str, Path | bytes]:
+def companions_in(folder: Path, *, custom_code: bool = False) -> dict[str, Path | bytes]:
     """What goes along to the destination, by its name there."""
+    patterns = (*TOKENIZER, *ALSO, CUSTOM_CODE) if custom_code else (*TOKENIZER, *ALSO)
+    return _files(folder, patterns)
+
+
+def tokenizer_in(folder: Path) -> dict[str, Path | bytes]:
+    """The files of a tokenizer or processor, and no others."""
+    return _files(folder, TOKENIZER)
+
+
+def _files(folder: Path, patterns: tuple[str, ...]) -> dict[str, Path | bytes]:
     found: dict[str, Path | bytes] = {
-        path.name: path for path in sorted(folder.iterdir()) if path.is_file() and belongs(path.name)
+        path.name: path for path in sorted(folder.iterdir()) if path.is_file() and _matches(path.name, patterns)
     }
     for path in sorted((folder / TEMPLATES).glob("*.jinja")):
         found[f"{TEMPLATES}/{path.name}"] = path
     return found
-
-
-def belongs(name: str) -> bool:
-    return _matches(name, BELONGS) and not _matches(name, DOES_NOT)
 
 
 def left_behind(folder: Path, taken: Mapping[str, object]) -> tuple[str, ...]:

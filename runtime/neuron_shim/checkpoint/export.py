@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.companions import companions_in
 from neuron_shim.checkpoint.config import finished_config
 from neuron_shim.checkpoint.destination import Destination
 from neuron_shim.checkpoint.dtypes import WEIGHT_DTYPES, bits_of, requested

@@ -2,8 +2,8 @@
 
 The arithmetic is PEFT's own: the PEFT model is built without storage, and each of its layers is given its base weights
 only while they are merged. So every kind of adapter whose layers can merge (LoRA, DoRA, rsLoRA, IA3, ...) comes out as
-``PeftModel.from_pretrained(...).merge_and_unload()`` makes it, to the bit. In memory are the adapter and one layer: its
-weight, and the two float32 copies of it that PEFT makes.
+``PeftModel.from_pretrained(...).merge_and_unload()`` makes it, to the bit. In memory are the adapter and one layer:
+its weight, and the two float32 copies of it that PEFT makes.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ def _peft_model(adapter: Checkpoint, base: Checkpoint, values: Mapping[str, Any]
         settings["init_lora_weights"] = True
     config = get_peft_config(settings)
     if config.is_prompt_learning:
-        raise ExportError(f"A {config.peft_type.value} adapter has no weights that could be merged.")
+        raise ExportError(f"A {adapter.config.get('peft_type')} adapter has no weights that could be merged.")
     peft_model = PeftModel(model, config, low_cpu_mem_usage=True)
     peft_model.eval()
-    result = set_peft_model_state_dict(peft_model, dict(values), low_cpu_mem_usage=True)
+    result: Any = set_peft_model_state_dict(peft_model, dict(values), low_cpu_mem_usage=True)
     if result.unexpected_keys:
         raise ExportError(
             f"{result.unexpected_keys[0]} and {len(result.unexpected_keys) - 1} more tensors of the adapter have no "
@@ -149,7 +149,7 @@ class _Plan:
         if name not in self._base:
             tie = f" (it is tied to {self._ties[name]})" if name in self._ties else ""
             raise ExportError(
-                f"The adapter changes {name}, which the base does not hold{tie}: merge it with PEFT's merge_and_unload."
+                f"The adapter changes {name}, which the base does not hold{tie}: use PEFT's merge_and_unload."
             )
 
 

@@ -8,6 +8,7 @@ accepts, so that only those are in memory together.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ class _Group:
                 yield tensor.renamed(name)
                 return
         for name, (dtype, shape) in self._described.items():
-            yield Tensor(name, dtype, shape, self._tensors[0].origin, lambda name=name: self._pieces(name))
+            pieces = functools.partial(self._pieces, name)
+            yield Tensor(name, dtype, shape, self._tensors[0].origin, pieces)
 
     def _pieces(self, name: str) -> Iterator[Any]:
         if name not in self._values:
@@ -79,9 +81,7 @@ class _Group:
             yield from buffers_of(value)
 
 
-def _groups(
-    model: Any, tensors: Sequence[Tensor], after: dict[str, tuple[str, tuple[int, ...]]]
-) -> Iterator[_Group]:
+def _groups(model: Any, tensors: Sequence[Tensor], after: dict[str, tuple[str, tuple[int, ...]]]) -> Iterator[_Group]:
     """One tensor at a time; what cannot be converted alone, by layer."""
     groups: list[_Group] = []
     results: dict[str, tuple[str, tuple[int, ...]]] = {}

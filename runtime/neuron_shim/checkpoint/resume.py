@@ -8,18 +8,16 @@ mixed torch.Tensor and DTensor``). It does have the functions to save and load t
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers import TrainerCallback
 
 from neuron_shim.device import accelerator_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 OPTIMIZER = "optimizer_distributed"
 SCHEDULER = "scheduler.pt"
@@ -119,7 +117,7 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         )
         last = f"the last whole one is {whole[-1]}" if whole else "there is no whole one beside it"
         raise FileNotFoundError(
-            f"{folder} has no {MARKER}: it was saved without ResumeCallback, or interrupted while it was saved; {last}."
+            f"{folder} has no {MARKER}: it was saved without ResumeCallback, or the saving was interrupted; {last}."
         )
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
@@ -130,9 +128,7 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
 
         folder = Path(checkpoint)
         with _quiet():
-            load_optimizer_distributed(
-                self._trainer.model, _plain(self._trainer.optimizer), str(folder / OPTIMIZER)
-            )
+            load_optimizer_distributed(self._trainer.model, _plain(self._trainer.optimizer), str(folder / OPTIMIZER))
         self._trainer.lr_scheduler.load_state_dict(torch.load(folder / SCHEDULER, weights_only=True))
 
     def _load_rng(self, checkpoint: str | None) -> None:
@@ -151,12 +147,12 @@ def _plain(optimizer: Any) -> Any:
     return getattr(optimizer, "optimizer", optimizer)
 
 
-class _quiet(warnings.catch_warnings):  # type: ignore[type-arg]  # noqa: N801
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
     """In one process, torch says that it assumes one process."""
-
-    def __enter__(self) -> None:
-        super().__enter__()
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="torch.distributed is", category=UserWarning)
+        yield
 
 
 def _load_sharded(model: Any, folder: Path) -> None:

@@ -11,8 +11,15 @@ if TYPE_CHECKING:
     from neuron_shim.checkpoint.tensors import Tensor
 
 _UNITS = {
-    **{"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
-    **{"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40},
+    "": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
 }
 
 

@@ -24,7 +24,8 @@ def without_duplicates(checkpoint: Checkpoint) -> tuple[Checkpoint, tuple[str, .
     if not _may_hold_duplicates(checkpoint):
         return checkpoint, ()
     tensors = {tensor.name: tensor for tensor in checkpoint.tensors}
-    dropped, differing = [], []
+    dropped: list[str] = []
+    differing: list[str] = []
     for name, kept in _ties(checkpoint.config).items():
         if name in tensors and kept in tensors:
             (dropped if equal(tensors[name], tensors[kept]) else differing).append(name)

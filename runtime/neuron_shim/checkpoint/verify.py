@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Verifier:
     """Reads back in a thread of its own, a step behind the writing. Leaving the context waits for it.
 
-    Of each tensor the bytes are compared by their checksum; of each file the names, dtypes and shapes, as the safetensors
-    library sees them.
+    Of each tensor the bytes are compared by their checksum; of each file the names, dtypes and shapes, as the
+    safetensors library sees them.
 
     Raises:
         ExportError: a file does not hold what was written.
@@ -84,5 +84,7 @@ def _check_file(path: Path, written: list[Entry]) -> None:
             f"{path.name} reads back differently from what was written: {name} is {found.get(name)} instead of "
             f"{expected.get(name)}. Nothing was kept."
         )
-    if sorted(read_header(path).entries, key=lambda entry: entry.name) != sorted(written, key=lambda entry: entry.name):
+    if sorted(read_header(path).entries, key=lambda entry: entry.name) != sorted(
+        written, key=lambda entry: entry.name
+    ):
         raise ExportError(f"The tensors of {path.name} lie elsewhere than they were written. Nothing was kept.")

@@ -172,22 +172,20 @@ def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
 # --- Streams: work is done when the call returns, so all of them are one
 
 
-class Stream(torch.Stream):
-    """A stream of the device. It is a torch.Stream, because C++ code of torch takes no other."""
+class Stream:
+    """Makes a torch.Stream, because C++ code of torch takes no other, not even a subclass everywhere."""
 
-    def __new__(cls, device: Device = None, priority: int = 0, **_: Any) -> Stream:
-        made: Stream = super().__new__(cls, device=torch.device("neuron", _index(device)), priority=priority)
-        return made
+    def __new__(cls, device: Device = None, priority: int = 0, **_: Any) -> torch.Stream:  # type: ignore[misc]
+        return torch.Stream(device=torch.device("neuron", _index(device)), priority=priority)
 
 
-class Event(torch.Event):
-    """An event of the device. It is a torch.Event, because C++ code of torch takes no other."""
+class Event:
+    """Makes a torch.Event, for the same reason."""
 
-    def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Event:
-        made: Event = super().__new__(
-            cls, device=torch.device("neuron", current_device()), enable_timing=enable_timing
-        )
-        return made
+    def __new__(  # type: ignore[misc]
+        cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> torch.Event:
+        return torch.Event(device=torch.device("neuron", current_device()), enable_timing=enable_timing)
 
 
 class StreamContext:
@@ -207,11 +205,11 @@ def stream(stream: torch.Stream | None) -> StreamContext:
     return StreamContext(stream)
 
 
-def current_stream(device: Device = None) -> Stream:
+def current_stream(device: Device = None) -> torch.Stream:
     return Stream(device)
 
 
-def default_stream(device: Device = None) -> Stream:
+def default_stream(device: Device = None) -> torch.Stream:
     return Stream(device)
 
 

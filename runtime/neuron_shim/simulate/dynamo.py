@@ -91,7 +91,12 @@ def compile_graph(
         )
     add_graph(
         CompiledGraph(
-            shapes=tuple(tuple(tensor.shape) for tensor in tensors),
+            # Parameters and buffers are inputs as well, and known by this mark of torch._dynamo.
+            shapes=tuple(
+                tuple(tensor.shape)
+                for tensor in tensors
+                if getattr(tensor, "_dynamo_static_input_type", None) is None
+            ),
             operators=sum(node.op.startswith("call_") for node in graph.graph.nodes),
             trains=torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors),
             source=source,

@@ -35,6 +35,7 @@ def install(native: ModuleType) -> None:
         "get_fallback_ops": lambda: [],
         "clear_op_tracking": native.clear_operators,
     }
+    members["_native"] = native
     members |= {name: getattr(device, name) for name in dir(device) if "memory" in name}
     for name, value in members.items():
         setattr(module, name, value)

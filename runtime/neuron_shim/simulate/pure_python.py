@@ -104,6 +104,11 @@ def start() -> None:
     backend_registration._setup_privateuseone_for_python_backend("neuron", backend_module=device)
     os.register_at_fork(after_in_child=_after_fork)
 
+    # There are no storages on this device: torch.load(map_location="neuron") leaves tensors on the CPU.
+    torch.serialization.register_package(
+        5, lambda storage: None, lambda storage, location: storage if location.startswith("neuron") else None
+    )
+
     everything = torch.library.Library("_", "IMPL")
     everything.fallback(_fallback, "PrivateUse1")
     everything.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")

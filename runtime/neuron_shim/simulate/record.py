@@ -21,7 +21,7 @@ class CompiledGraph:
     """One graph that ``torch.compile(backend="neuron")`` handed over: on Trainium, a compilation of about a minute."""
 
     shapes: tuple[tuple[int, ...], ...]
-    """Of the tensors that are given to the graph. Parameters come first where torch lifts them to inputs."""
+    """Of the tensors that are given to the graph, without parameters and buffers."""
     operators: int
     trains: bool
     """Whether an input needs a gradient: TorchNeuron then compiles a graph for the backward pass as well."""

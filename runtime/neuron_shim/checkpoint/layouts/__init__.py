@@ -3,7 +3,7 @@
 A layout module defines:
 
 - ``NAME``: what it is called in messages.
-- ``evidence(source) -> tuple[str, ...]``: the file names (or what else) that tell this layout; empty if it is not this.
+- ``evidence(source) -> tuple[str, ...]``: the file names (or what else) that tell this layout; empty if they don't.
 - ``open_checkpoint(source, request) -> Checkpoint``: check everything that can be checked without reading weights, and
   describe the tensors. Nothing is written.
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from neuron_shim.checkpoint.companions import companions_in, has_tokenizer, left_behind
+from neuron_shim.checkpoint.companions import companions_in, has_tokenizer, left_behind, tokenizer_in
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.source import CONFIG, read_json
 
@@ -75,7 +75,9 @@ def open_source(source: Any, request: Request) -> Checkpoint:
 
 def _unknown(source: Any) -> str:
     if not isinstance(source, Path):
-        return f"A {type(source).__name__} cannot be exported: it is neither a folder nor a transformers or PEFT model."
+        return (
+            f"A {type(source).__name__} cannot be exported: it is neither a folder nor a transformers or PEFT model."
+        )
     names = sorted(path.name for path in source.iterdir())
     pickled = [name for name in names if name.endswith((".bin", ".pt", ".pth")) and "model" in name]
     if pickled:
@@ -88,16 +90,16 @@ def _unknown(source: Any) -> str:
 
 
 def small_files(
-    folder: Path, request: Request
+    folder: Path, config: Mapping[str, Any], request: Request
 ) -> tuple[dict[str, Path | bytes], tuple[str, ...], tuple[str, ...]]:
     """What goes along from a folder and, where that lacks a tokenizer, from another; what stays; remarks."""
-    taken = companions_in(folder)
+    taken = companions_in(folder, custom_code="auto_map" in config)
     left = left_behind(folder, taken)
     if has_tokenizer(taken):
         return taken, left, ()
     if request.files_from is None:
         return taken, left, (f"{folder} has no tokenizer files; name a folder that has them to take them along.",)
-    return companions_in(request.files_from) | taken, left, ()
+    return tokenizer_in(request.files_from) | taken, left, ()
 
 
 def config_of(folder: Path, request: Request) -> Mapping[str, Any]:

@@ -52,9 +52,7 @@ def assembled(
     first = blocks[0]
     if any(block.part.dtype != first.part.dtype or len(block.offset) != len(first.offset) for block in blocks):
         other = next(
-            block
-            for block in blocks
-            if block.part.dtype != first.part.dtype or len(block.offset) != len(first.offset)
+            block for block in blocks if block.part.dtype != first.part.dtype or len(block.offset) != len(first.offset)
         )
         raise ExportError(
             f"{name} is {first.part.dtype} in {first.part.origin} and {other.part.dtype} in {other.part.origin}: the "
@@ -103,8 +101,8 @@ def _band(blocks: Sequence[Block], shape: tuple[int, ...]) -> Iterator[Any]:
     size = bits_of(blocks[0].part.dtype) // 8
     count = blocks[0].part.shape[0]
     step = max(1, PIECE // (math.prod(shape[1:]) * size))
-    result = numpy.empty((step, *shape[1:]), dtype=f"u{size}")
-    buffers = [numpy.empty((step, *block.part.shape[1:]), dtype=f"u{size}") for block in blocks]
+    result: Any = numpy.empty((step, *shape[1:]), dtype=f"u{size}")
+    buffers: list[Any] = [numpy.empty((step, *block.part.shape[1:]), dtype=f"u{size}") for block in blocks]
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(open(block.path, "rb", buffering=0)) for block in blocks]
         for file, block in zip(files, blocks, strict=True):
@@ -113,8 +111,9 @@ def _band(blocks: Sequence[Block], shape: tuple[int, ...]) -> Iterator[Any]:
             rows = min(step, count - first)
             for file, block, buffer in zip(files, blocks, buffers, strict=True):
                 _read(file, memoryview(buffer[:rows]).cast("B"), block.path)
-                where = zip(block.offset[1:], block.end[1:], strict=True)
-                result[(slice(rows), *(slice(begin, end) for begin, end in where))] = buffer[:rows]
+                sides = zip(block.offset[1:], block.end[1:], strict=True)
+                where = (slice(rows), *(slice(begin, end) for begin, end in sides))
+                result[where] = buffer[:rows]
             yield memoryview(result[:rows]).cast("B")
 
 

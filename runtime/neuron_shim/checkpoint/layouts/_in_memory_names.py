@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.architecture import empty_model
+from neuron_shim.checkpoint.architecture import empty_model, tied_names
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.names import as_in_files
 
@@ -36,9 +36,8 @@ class Expected:
     def check_names(self, names: Iterable[str], folder: Path) -> None:
         if self._model is None:
             return
-        from neuron_shim.checkpoint.architecture import tied_names
-
-        missing = [name for name in self._shapes if name not in set(names) and name not in tied_names(self._model)]
+        held = {*names, *tied_names(self._model)}
+        missing = [name for name in self._shapes if name not in held]
         if missing:
             raise ExportError(
                 f"{missing[0]} is in no file of {folder}: {len(missing)} of the {len(self._shapes)} tensors of "

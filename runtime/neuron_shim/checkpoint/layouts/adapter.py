@@ -25,6 +25,6 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
         pickled = " (adapter_model.bin is a pickle and is not read)" if (source / "adapter_model.bin").exists() else ""
         raise ExportError(f"{source / WEIGHTS} is missing{pickled}.")
     config = read_json(source / ADAPTER_CONFIG)
-    companions, left, notes = small_files(source, request)
+    companions, left, notes = small_files(source, config, request)
     tensors = tuple(read_header(source / WEIGHTS).tensors())
     return Checkpoint(NAME, tensors, config, companions, is_adapter=True, left_behind=left, notes=notes)

@@ -1,4 +1,4 @@
-"""What ``save_pretrained(distributed_checkpoint=True)`` writes: one shard-NNNNN-model-NNNNN-of-NNNNN.safetensors a rank.
+"""What ``save_pretrained(distributed_checkpoint=True)`` writes: shard-NNNNN-model-00001-of-00001.safetensors a rank.
 
 Each file says in its metadata where its blocks begin (torch/distributed/checkpoint/_hf_utils.py, DCP_SHARDING_INFO).
 None says how large a tensor is or how many files there were, so the architecture is asked whether all is there.
@@ -50,7 +50,7 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     tensors = tuple(
         assembled(name, parts, source, shape=expected.shape(name), files=found) for name, parts in blocks.items()
     )
-    companions, left, notes = small_files(source, request)
+    companions, left, notes = small_files(source, config, request)
     return Checkpoint(
         NAME,
         expected.as_in_files(tensors),

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.companions import companions_in
+from neuron_shim.checkpoint.companions import companions_in, tokenizer_in
 from neuron_shim.checkpoint.dtypes import code_of, torch_name
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.layouts import Request
@@ -67,9 +67,9 @@ def _refuse(model: Any) -> None:
         )
     if getattr(model, "hf_quantizer", None) is not None:
         raise ExportError("The model is quantized; save_pretrained knows how its quantizer writes it.")
-    sizes = getattr(model.config, "distributed_config", None)
-    if (getattr(sizes, "pp_size", None) or 1) > 1:
-        raise ExportError(f"The model is split into {sizes.pp_size} pipeline stages, and no rank knows all its tensors.")
+    stages = getattr(getattr(model.config, "distributed_config", None), "pp_size", None) or 1
+    if stages > 1:
+        raise ExportError(f"The model is split into {stages} pipeline stages, and no rank knows all its tensors.")
 
 
 def _model(model: Any, state: Mapping[str, Any], request: Request) -> Checkpoint:
@@ -140,7 +140,7 @@ def _without_second_names(model: Any, state: Mapping[str, Any]) -> dict[str, Any
     for name, parameter in model.named_parameters(remove_duplicate=False):
         if name in state:
             groups.setdefault(id(parameter), []).append(name)
-    drop = set()
+    drop: set[str] = set()
     for names in groups.values():
         kept = [name for name in names if name not in ties] or names
         drop.update(name for name in names if name != kept[0])
@@ -185,9 +185,9 @@ def _tokenizer_files(request: Request) -> dict[str, Path | bytes]:
         with tempfile.TemporaryDirectory() as name:
             request.tokenizer.save_pretrained(name)
             return _contents(Path(name))
-    return companions_in(request.files_from) if request.files_from is not None else {}
+    return tokenizer_in(request.files_from) if request.files_from is not None else {}
 
 
 def _contents(folder: Path) -> dict[str, Path | bytes]:
-    files = companions_in(folder)
+    files = companions_in(folder, custom_code=True)
     return {name: path.read_bytes() if isinstance(path, Path) else path for name, path in files.items()}

@@ -46,7 +46,7 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
         shape = expected.shape(tensor.name)
         if shape is not None and shape != tensor.shape:
             raise ExportError(f"{tensor.name} is {list(tensor.shape)} in {folder}, but the config says {list(shape)}.")
-    companions, left, notes = small_files(source, request)
+    companions, left, notes = small_files(source, config, request)
     return Checkpoint(
         NAME,
         expected.as_in_files(tensors),
@@ -74,7 +74,9 @@ def _tensors(folder: Path, metadata: Any) -> tuple[Tensor, ...]:
             Tensor(str(path[-1]), code_of(stored.properties.dtype), size, folder.name, _reader(folder, metadata, key))
         )
     if not tensors:
-        raise ExportError(f"{folder} holds no model: its entries begin with {next(iter(paths.values()), ('nothing',))[0]}.")
+        raise ExportError(
+            f"{folder} holds no model: its entries begin with {next(iter(paths.values()), ('nothing',))[0]}."
+        )
     return tuple(tensors)
 
 
@@ -102,7 +104,7 @@ def _reader(folder: Path, metadata: Any, key: str) -> Any:
         from torch.distributed import checkpoint
         from torch.distributed.checkpoint import FileSystemReader
 
-        class Reader(FileSystemReader):
+        class Reader(FileSystemReader):  # type: ignore[misc]  # torch is not typed here
             def read_metadata(self, *_: Any, **__: Any) -> Any:
                 return metadata
 

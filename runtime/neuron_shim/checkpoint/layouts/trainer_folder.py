@@ -31,7 +31,7 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     found = evidence(source)
     tensors = _indexed(source, found) if INDEX in found else _single(source, found)
     config = config_of(source, request)
-    companions, left, notes = small_files(source, request)
+    companions, left, notes = small_files(source, config, request)
     return Checkpoint(NAME, tensors, config, companions, left_behind=left, notes=notes)
 
 
@@ -52,7 +52,9 @@ def _indexed(source: Path, found: tuple[str, ...]) -> tuple[Tensor, ...]:
         raise ExportError(f"{source / INDEX} has no weight_map.")
     files = sorted(set(where.values()))
     if missing := [name for name in files if Path(name).name != name or not (source / name).is_file()]:
-        raise ExportError(f"{missing[0]} is missing from {source}: {len(missing)} of {len(files)} shards are not there.")
+        raise ExportError(
+            f"{missing[0]} is missing from {source}: {len(missing)} of {len(files)} shards are not there."
+        )
     if strangers := [name for name in found if name not in (INDEX, *files)]:
         raise ExportError(
             f"{source} holds {strangers[0]}, which {INDEX} does not name (it names {files[0]} and {len(files) - 1} "

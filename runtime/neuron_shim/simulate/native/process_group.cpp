@@ -109,8 +109,8 @@ class Group final : public c10d::Backend {
   }
   intrusive_ptr<Work> _allgather_base(
       Tensor& output, Tensor& input, const c10d::AllgatherOptions& options) override {
-    auto target = to_cpu(output);
-    auto source = to_cpu(input);
+    auto target = flat(output);
+    auto source = flat(input);
     return finish(gloo_->_allgather_base(target, source, options), c10d::OpType::_ALLGATHER_BASE, {output});
   }
   intrusive_ptr<Work> allgather_coalesced(
@@ -147,8 +147,8 @@ class Group final : public c10d::Backend {
   }
   intrusive_ptr<Work> _reduce_scatter_base(
       Tensor& output, Tensor& input, const c10d::ReduceScatterOptions& options) override {
-    auto target = to_cpu(output);
-    auto source = to_cpu(input);
+    auto target = flat(output);
+    auto source = flat(input);
     return finish(
         gloo_->_reduce_scatter_base(target, source, options), c10d::OpType::_REDUCE_SCATTER_BASE, {output});
   }
@@ -168,10 +168,11 @@ class Group final : public c10d::Backend {
     if (!even(output_splits) || !even(input_splits)) {
       LACKING("all_to_all with parts of different sizes");
     }
-    auto target = to_cpu(output);
-    auto source = to_cpu(input);
+    auto target = flat(output);
+    auto source = flat(input);
+    std::vector<int64_t> evenly;
     return finish(
-        gloo_->alltoall_base(target, source, output_splits, input_splits, options), c10d::OpType::ALLTOALL_BASE,
+        gloo_->alltoall_base(target, source, evenly, evenly, options), c10d::OpType::ALLTOALL_BASE,
         {output});
   }
   intrusive_ptr<Work> alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override {
@@ -222,6 +223,11 @@ class Group final : public c10d::Backend {
   }
   static Tensor to_cpu(const Tensor& tensor) {
     return Translation().to_cpu(tensor);
+  }
+  // Gloo wants the parts of a tensor to have the shape of the other one; devices only count their elements.
+  static Tensor flat(const Tensor& tensor) {
+    TORCH_CHECK(tensor.is_contiguous(), "Tensors must be contiguous");
+    return to_cpu(tensor).view({-1});
   }
   static Tensors to_cpu(const Tensors& tensors) {
     Tensors aliases;

@@ -11,13 +11,13 @@ from neuron_codemods.model import Finding, Migration, Outcome, Position, Setting
 from neuron_codemods.project import Project
 
 WORDS = {
-    "optimum_old": ("native_new", "NM101", Outcome.REWRITTEN, "optimum_old became native_new."),
-    "optimum_other": ("native_other", "NM102", Outcome.REVIEW, "optimum_other became native_other;\nmind the memory."),
-    "optimum_hard": ("optimum_hard", "NM201", Outcome.MANUAL, "Write this by hand."),
-    "optimum_snow": ("'\N{SNOWMAN}'", "NM101", Outcome.REWRITTEN, "A snowman."),
-    "optimum_long": ("native_long", "NM102", Outcome.REVIEW, "A-long-word " * 20 + "https://example.org/" + "x" * 60),
-    "optimum_break": ("def (", "NM101", Outcome.REWRITTEN, "No Python."),
-    "optimum_two_lines": ("native = 1\nnative", "NM101", Outcome.REWRITTEN, "Two lines."),
+    "Neuron__old": ("native_new", "NM101", Outcome.REWRITTEN, "Neuron__old became native_new."),
+    "Neuron__other": ("native_other", "NM102", Outcome.REVIEW, "Neuron__other became native_other;\nmind the memory."),
+    "Neuron__hard": ("Neuron__hard", "NM201", Outcome.MANUAL, "Write this by hand."),
+    "Neuron__snow": ("'\N{SNOWMAN}'", "NM101", Outcome.REWRITTEN, "A snowman."),
+    "Neuron__long": ("native_long", "NM102", Outcome.REVIEW, "A-long-word " * 20 + "https://example.org/" + "x" * 60),
+    "Neuron__break": ("def (", "NM101", Outcome.REWRITTEN, "No Python."),
+    "Neuron__two_lines": ("native = 1\nnative", "NM101", Outcome.REWRITTEN, "Two lines."),
 }
 
 
@@ -32,7 +32,7 @@ ALONE = Project()
 def migrate(text: str, *, path: str = "<stdin>", settings: Settings = DEFAULTS, project: Project = ALONE) -> Migration:
     _misbehave(text)
     findings = []
-    if "optimum_project" in text:
+    if "Neuron__project" in text:
         known = ", ".join(module.path for module in project.modules)
         findings.append(Finding("NM102", Outcome.REVIEW, f"Known: {known}", Position(1, 1), Position(1, 1)))
 
@@ -54,15 +54,15 @@ def migrate(text: str, *, path: str = "<stdin>", settings: Settings = DEFAULTS, 
 
 
 def _misbehave(text: str) -> None:
-    if "optimum_raise_value" in text:
+    if "Neuron__raise_value" in text:
         raise ValueError("a rule\nis broken")
-    if "optimum_raise_panic" in text:
+    if "Neuron__raise_panic" in text:
         raise PanicException("called `Option::unwrap()` on a `None` value")
-    if "optimum_raise_recursion" in text:
+    if "Neuron__raise_recursion" in text:
         _misbehave(text)
-    if "optimum_die" in text:
+    if "Neuron__die" in text:
         os._exit(3)
-    if "optimum_sleep" in text:
+    if "Neuron__sleep" in text:
         waiting = os.environ.get("FAKE_WAITING")
         if waiting:
             Path(waiting).touch()

@@ -24,9 +24,9 @@ def rules() -> tuple[RuleModule, ...]:
             "Rewrite the old word.\n\n    It is old.\n    " + _URL + "old\n    ",
             (
                 Case("left alone", "x = 1\n"),
-                Case("a call", "x = optimum_old()\n", "x = native_new()\n"),
-                Case("[bold]a name[/bold]", "optimum_old\ny = 2\n", "native_new\ny = 2\n"),
-                Case("one too many", "optimum_old + 1\n", "native_new + 1\n"),
+                Case("a call", "x = Neuron__old()\n", "x = native_new()\n"),
+                Case("[bold]a name[/bold]", "Neuron__old\ny = 2\n", "native_new\ny = 2\n"),
+                Case("one too many", "Neuron__old + 1\n", "native_new + 1\n"),
             ),
         ),
         RuleModule(
