@@ -21,10 +21,11 @@ from neuron_codemods.edits import (
     Unwrap,
     apply,
 )
+from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
 from neuron_codemods.model import Finding, Migration, Outcome, Settings, SourceError
 from neuron_codemods.module import Module
 from neuron_codemods.project import Project
-from neuron_codemods.selection import UNUSED_SUPPRESSION, Found
+from neuron_codemods.selection import Found
 from neuron_codemods.source import parse
 
 _BOM = "\ufeff"

@@ -125,13 +125,9 @@ def is_free(module: Module, binding: Binding, name: str, native: str) -> bool:
         return name not in module.names.references and name not in BUILTINS
     if not all(_becomes(module, other, native) for other in _others(binding)):
         return not any(name in scope.bindings for scope in module.names.module.walk())
-    met = [other for scope in _scopes_between(module, binding) for other in scope.bindings.get(name, ())]
-    home = binding.scope.home(name)
-    if home is not None:
-        met += home.bindings[name]
-    elif any(reference.scope.home(name) is None for reference in module.names.references.get(name, ())):
+    if name in BUILTINS or any(item.scope.home(name) is None for item in module.names.references.get(name, ())):
         return False
-    return name not in BUILTINS and all(_becomes(module, other, native) for other in met)
+    return all(is_before and _becomes(module, other, native) for other, is_before in _met(module, binding, name))
 
 
 def _becomes(module: Module, other: Binding, native: str) -> bool:
@@ -143,27 +139,28 @@ def _becomes(module: Module, other: Binding, native: str) -> bool:
     return symbol is not None and symbol.native == native and other.name == split(native)[1]
 
 
-def _scopes_between(module: Module, binding: Binding) -> Iterator[Scope]:
-    seen: set[Scope] = set()
-    for reference in [*module.references(binding)]:
+def _met(module: Module, binding: Binding, name: str) -> Iterator[tuple[Binding, bool]]:
+    """What the uses of a binding would meet under another name, and whether that is bound before the use."""
+    if name not in module.names.bound:
+        return
+    for reference in module.references(binding):
         scope: Scope | None = reference.scope
-        while scope is not None and scope not in seen:
-            seen.add(scope)
-            yield scope
-            if scope is binding.scope:
-                break
+        while scope is not None and scope is not binding.scope:
+            for other in scope.bindings.get(name, ()):
+                yield other, other.statement.lineno < reference.node.lineno
             scope = scope.parent
-    if binding.scope not in seen:
-        yield binding.scope
+    home = binding.scope.home(name)
+    for scope in {binding.scope, home} - {None}:
+        yield from ((other, True) for other in scope.bindings.get(name, ()))  # type: ignore[union-attr]
 
 
 def _module_name(module: Module, binding: Binding, native_module: str) -> str:
     """The dotted name of a native module, or another one where its first part means something else."""
     root = native_module.partition(".")[0]
-    met = [other for scope in _scopes_between(module, binding) for other in scope.bindings.get(root, ())]
-    home = binding.scope.home(root)
-    met += home.bindings[root] if home is not None else []
-    if all(other.qualified == root and isinstance(other.statement, ast.Import) for other in met):
+    if all(
+        is_before and other.qualified == root and isinstance(other.statement, ast.Import)
+        for other, is_before in _met(module, binding, root)
+    ):
         return native_module
     return f"native_{split(native_module)[1]}"
 

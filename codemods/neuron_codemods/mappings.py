@@ -7,8 +7,6 @@ import libcst as cst
 from neuron_codemods.edits import CallEdit
 from neuron_codemods.spacing import Space, comments_only, join
 
-_Element = cst.DictElement | cst.StarredDictElement
-
 
 def edit_mapping(text: str, edit: CallEdit, newline: str) -> str:
     """The text of ``{...}`` after a change; comments on lines of their own, line breaks and trailing commas stay."""
@@ -24,7 +22,7 @@ def edit_mapping(text: str, edit: CallEdit, newline: str) -> str:
     return cst.Module(body=[]).code_for_node(mapping).replace("\n", newline)
 
 
-def _named(element: _Element, name: str) -> cst.SimpleString:
+def _named(element: cst.BaseDictElement, name: str) -> cst.SimpleString:
     """A key in the quotes of the old one."""
     key = element.key if isinstance(element, cst.DictElement) else None
     quote = key.quote if isinstance(key, cst.SimpleString) else '"'

@@ -57,8 +57,8 @@ def _had_its_chance(comment: markers.Suppression, settings: Settings) -> bool:
 def hold_back(module: Module, found: Sequence[Found], left: list[Found], settings: Settings) -> list[Found]:
     """Make no change about training in a file in which a person keeps a name of it.
 
-    ``found`` is what the rules asked for and ``left`` what the suppressions left of it. Rules that were selected one by
-    one are run as they are: whoever selects knows.
+    ``found`` is what the rules asked for and ``left`` what the suppressions left of it. Rules that were selected one
+    by one are run as they are: whoever selects knows.
     """
     kept = [binding for binding in _renamed(found) if binding not in _renamed(left)]
     if not settings.select and not registry.is_enabled(NATIVE_NAMES.code, settings):

@@ -119,6 +119,7 @@ def write_shards(state: dict[str, Any], folder: Path, *, ranks: int, columns: tu
 
     Cut by rows, those whose name ends with one of ``columns`` by columns; what cannot be cut is on the last rank.
     """
+    import torch
     from safetensors.torch import save_file
 
     for rank in range(ranks):
@@ -128,9 +129,9 @@ def write_shards(state: dict[str, Any], folder: Path, *, ranks: int, columns: tu
             length = value.shape[side] // ranks
             if length * ranks != value.shape[side]:
                 if rank == ranks - 1:
-                    parts[name], offsets[name] = value, [0] * value.dim()
+                    parts[name], offsets[name] = value.clone(), [0] * value.dim()
                 continue
-            parts[name] = value.narrow(side, rank * length, length).contiguous()
+            parts[name] = value.narrow(side, rank * length, length).clone(memory_format=torch.contiguous_format)
             offsets[name] = [rank * length if at == side else 0 for at in range(value.dim())]
         told = json.dumps({name: {"saved_offsets": offset} for name, offset in offsets.items()})
         save_file(

@@ -866,8 +866,7 @@ FALLBACKS = (
         "a module with a fallback to another",
         "try:\n    import optimum.neuron as on\nexcept ImportError:\n    import elsewhere as on\n\n"
         "seen(on.NeuronTrainer)\n",
-        "try:\n    import transformers as on\nexcept ImportError:\n    import elsewhere as on\n\n"
-        "seen(on.Trainer)\n",
+        "try:\n    import transformers as on\nexcept ImportError:\n    import elsewhere as on\n\nseen(on.Trainer)\n",
     ),
     Shape(
         "a first value before the import",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+
 from neuron_codemods import Settings, migrate
 
 HEAD = "from optimum.neuron import NeuronTrainingArguments\n\n"

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
-import neuron_shim
 import pytest
+
+import neuron_shim
 from neuron_shim import notice, startup
 
 VARIABLES = (
@@ -74,9 +75,16 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     transformers = pytest.importorskip("transformers")
     folder = tmp_path_factory.mktemp("tiny_model")
     config = transformers.Qwen3Config(
-        **{"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "vocab_size": 384},
-        **{"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16},
-        **{"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0},
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        vocab_size=384,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=0,
     )
     with torch.random.fork_rng():
         torch.manual_seed(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from neuron_shim import neuron_device
 from neuron_shim.device import accelerator_kind
 

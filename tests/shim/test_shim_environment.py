@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from neuron_shim import is_main_process
 from neuron_shim.environment import local_rank, read_number, world_size
 

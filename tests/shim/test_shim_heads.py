@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from neuron_shim import parallel_sizes
 from neuron_shim.heads import check_heads
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-import neuron_shim
 import pytest
+
+import neuron_shim
 
 IMPORT = """
 import json, os, sys

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from neuron_shim import configure, parallel_sizes
 
 torch = pytest.importorskip("torch")

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from neuron_shim import configure, neuron_device, startup
 
 pytest.importorskip("torch")

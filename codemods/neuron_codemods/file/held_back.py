@@ -1,7 +1,7 @@
 """Says that nothing about training is rewritten in a file where a person keeps one of its names.
 
-The trainer, its arguments and the way the model is loaded belong together: with one of them old and the others native a
-script fails. So `ignore[NM101]` on an import, or `--ignore NM101`, holds back all rules about training in that file.
+The trainer, its arguments and the way the model is loaded belong together: with one of them old and the others native
+a script fails. So `ignore[NM101]` on an import, or `--ignore NM101`, holds back all rules about training in that file.
 
 https://pypi.org/project/neuron-migrate/
 """

@@ -80,6 +80,11 @@ def _unused(module: Module, binding: Binding, alias: ast.alias) -> Change:
 
 
 def _unknown(name: str) -> str:
+    if name in known_modules():
+        return (
+            f"{name} is passed on or read by name here, which cannot be followed: replace what is used from it by hand, "
+            "since the package does not install beside native PyTorch."
+        )
     return (
         f"{name} is no public name of any Optimum Neuron release, or is used in a way that cannot be followed: "
         "replace it by hand, since the package does not install beside native PyTorch."
@@ -92,7 +97,8 @@ CASES = (
         "from optimum.neuron.trainers import _TrainerForNeuron\n\nt = _TrainerForNeuron()\n",
         outcomes=(Outcome.MANUAL,),
         after="# TODO(neuron-migrate NM003): optimum.neuron.trainers._TrainerForNeuron is no public name of any "
-        "Optimum Neuron release, or is used in a way that cannot be followed: replace it by hand, since the package does "
+        "Optimum Neuron release, or is used in a way that cannot be followed: replace it by hand, since the package "
+        "does "
         "not install beside native PyTorch: https://huggingface.co/docs/optimum-neuron\n"
         "from optimum.neuron.trainers import _TrainerForNeuron\n\nt = _TrainerForNeuron()\n",
     ),

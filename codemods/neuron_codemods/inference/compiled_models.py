@@ -43,10 +43,10 @@ CASES = (
 
 model = NeuronModelForSequenceClassification.from_pretrained("folder")
 """,
-        """# TODO(neuron-migrate NM201): NeuronModelForSequenceClassification: Load the original model, not the \
-exported folder, with transformers.AutoModelForSequenceClassification on device_map=neuron_device(), delete the export \
-arguments, and pad the tokenizer's output to the old sequence_length: \
-https://huggingface.co/docs/transformers/model_doc/auto
+        """# TODO(neuron-migrate NM201): NeuronModelForSequenceClassification: Load the original model, \
+not the exported folder, with transformers.AutoModelForSequenceClassification on \
+device_map=neuron_shim.neuron_device(), delete the export arguments, and pad the tokenizer's \
+output to the old sequence_length: https://huggingface.co/docs/transformers/model_doc/auto
 from optimum.neuron import NeuronModelForSequenceClassification
 
 model = NeuronModelForSequenceClassification.from_pretrained("folder")

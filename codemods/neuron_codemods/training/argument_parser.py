@@ -59,8 +59,7 @@ def _defaults(module: Module, made: Arguments) -> Iterator[Change]:
         if call is not None:
             missing = tuple((item, text) for item, text in sorted(wanted.items()) if keyword(call, item) is None)
             if missing:
-                message = f"Old defaults are set on the parser: {', '.join(item for item, _ in missing)}. A flag still wins."
-                yield Change(Outcome.REWRITTEN, call, message, (CallEdit(call, added=missing),))
+                yield Change(Outcome.REWRITTEN, call, _message(dict(missing)), (CallEdit(call, added=missing),))
             return
         line = f"{name}.set_defaults({pairs})"
         if len(line) + parent.col_offset > module.source.line_limit:
@@ -68,11 +67,14 @@ def _defaults(module: Module, made: Arguments) -> Iterator[Change]:
             lines = (f"{name}.set_defaults(", *rest, ")")
         else:
             lines = (line,)
-        message = f"Old defaults are set on the parser: {', '.join(sorted(wanted))}. A flag still wins."
-        yield Change(Outcome.REWRITTEN, made.call, message, (InsertLines(parent, lines, after=True),))
+        yield Change(Outcome.REWRITTEN, made.call, _message(wanted), (InsertLines(parent, lines, after=True),))
     else:
         message = f"Keep the parser in a variable and call set_defaults({pairs}) on it: these defaults have changed."
         yield Change(Outcome.MANUAL, made.call, message)
+
+
+def _message(wanted: dict[str, str]) -> str:
+    return f"Old defaults are set on the parser: {', '.join(sorted(wanted))}. A flag still wins."
 
 
 def _set_defaults(module: Module, assignment: ast.Assign, name: str) -> ast.Call | None:

@@ -16,7 +16,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, bounds, era
 from neuron_codemods.training.defaults import may_be_tensor_parallel
-from neuron_codemods.training.parallel import trains
+from neuron_codemods.training.parallel import trains, uses_lora
 from neuron_codemods.values import (
     SFT_CONFIG,
     SFT_TRAINER,
@@ -95,7 +95,7 @@ def check(module: Module) -> Iterator[Change]:
             continue
         if may_be_tensor_parallel(module):
             yield Change(Outcome.REVIEW, call, _AVERAGING)
-        if _may_use_bf16(module):
+        if _may_use_bf16(module) and not uses_lora(module):
             yield Change(Outcome.REVIEW, call, _BF16)
         yield Change(Outcome.REVIEW, call, _ORDER)
         if era(module) is not Era.OLD:

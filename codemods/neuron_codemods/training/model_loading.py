@@ -103,7 +103,8 @@ def _parallel_message(load: Load, had_device_map: bool) -> str:
         )
     else:
         message = (
-            f"The model is sharded where it is loaded: TP_SIZE={load.size.shown} by tensor parallelism, the other ranks "
+            f"The model is sharded where it is loaded: TP_SIZE={load.size.shown} by tensor parallelism, the other "
+            "ranks "
             "by FSDP."
         )
     if load.size.lost and not load.is_lora:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OF_THE_RUN = ("distributed_config", "device_map", "neuron")
 
 
-def finished_config(checkpoint: Checkpoint, tensors: Sequence[Tensor]) -> Checkpoint:
+def finished_config(checkpoint: Checkpoint, tensors: Sequence[Tensor], *, asked: bool) -> Checkpoint:
     """With the dtype that the weights have: transformers 5 loads a model in the dtype that its config names."""
     if checkpoint.is_adapter:
         return checkpoint
@@ -27,7 +27,7 @@ def finished_config(checkpoint: Checkpoint, tensors: Sequence[Tensor]) -> Checkp
     stored = _most_common(tensors)
     if stored is not None and not config.get("quantization_config"):
         told = config.get("dtype") or config.get("torch_dtype")
-        if told is not None and told != stored:
+        if told is not None and told != stored and not asked:
             notes.append(f"config.json says {stored} now, as the weights are; it said {told}.")
         config = _with_dtype(config, stored)
         if "dtype" not in config and "torch_dtype" not in config:

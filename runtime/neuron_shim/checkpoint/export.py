@@ -153,7 +153,7 @@ def _plan(source: Any, code: str | None, limit: int, merge: Any, tokenizer: Any)
         files = split(tensors, limit, stem="model")
     # Wider elements first, which keeps every tensor aligned, as the safetensors library does.
     files = {name: sorted(some, key=lambda tensor: -bits_of(tensor.dtype)) for name, some in files.items()}
-    return _Plan(finished_config(checkpoint, tensors), files, dropped)
+    return _Plan(finished_config(checkpoint, tensors, asked=code is not None), files, dropped)
 
 
 def _merged(adapter: Checkpoint, merge: Any, request: Request) -> Checkpoint:

@@ -8,6 +8,7 @@ its weight, and the two float32 copies of it that PEFT makes.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,9 +86,11 @@ def _peft_model(adapter: Checkpoint, base: Checkpoint, values: Mapping[str, Any]
     config = get_peft_config(settings)
     if config.is_prompt_learning:
         raise ExportError(f"A {adapter.config.get('peft_type')} adapter has no weights that could be merged.")
-    peft_model = PeftModel(model, config, low_cpu_mem_usage=True)
-    peft_model.eval()
-    result: Any = set_peft_model_state_dict(peft_model, dict(values), low_cpu_mem_usage=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are about training, and about tied embeddings, which are seen to here
+        peft_model = PeftModel(model, config, low_cpu_mem_usage=True)
+        peft_model.eval()
+        result: Any = set_peft_model_state_dict(peft_model, dict(values), low_cpu_mem_usage=True)
     if result.unexpected_keys:
         raise ExportError(
             f"{result.unexpected_keys[0]} and {len(result.unexpected_keys) - 1} more tensors of the adapter have no "

@@ -81,6 +81,9 @@ class NeuronTensor(torch.Tensor):
             memo[id(self)] = copy
         return copy
 
+    def tolist(self) -> Any:
+        return self.held.tolist()
+
     def data_ptr(self) -> int:
         return self.held.data_ptr()
 

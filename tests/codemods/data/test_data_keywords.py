@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection
 
 import pytest
+
 from neuron_codemods import data
 from neuron_codemods.data import OWNERS, RELEASES, Keyword, release_key
 

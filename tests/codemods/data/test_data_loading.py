@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from neuron_codemods.data import RELEASES, release_key
 
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from itertools import pairwise
 
 import pytest
+
 from neuron_codemods import data
 from neuron_codemods.data import DROP, RELEASES, release_key
 from neuron_codemods.model import Outcome

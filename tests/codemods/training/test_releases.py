@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, bounds, era
 
