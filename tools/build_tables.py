@@ -469,14 +469,16 @@ BY_NAME: dict[str, Entry] = {
     ),
     # inference
     "NeuronModelForEmbedding": manual(
-        "Load the original model with sentence_transformers.SentenceTransformer(model_id, device=neuron_shim.neuron_device()), "
+        "Load the original model with sentence_transformers.SentenceTransformer(model_id, "
+        "device=neuron_shim.neuron_device()), "
         "or with transformers.AutoModel and pool the last token yourself."
     ),
     **dict.fromkeys(
         ("NeuronModelForSentenceTransformers", "NeuronSentenceTransformers"),
         manual(
             "Load the original model with sentence_transformers.SentenceTransformer(model_id, "
-            "device=neuron_shim.neuron_device()) and call encode(): the exported folder and its static shapes are of no use."
+            "device=neuron_shim.neuron_device()) and call encode(): the exported folder and its static shapes are of "
+            "no use."
         ),
     ),
     "is_sentence_transformer_model": manual(
@@ -487,7 +489,8 @@ BY_NAME: dict[str, Entry] = {
         "meant."
     ),
     "pipeline": manual(
-        "Use transformers.pipeline with device=neuron_shim.neuron_device() and the original model id: export, input_shapes, "
+        "Use transformers.pipeline with device=neuron_shim.neuron_device() and the original model id: export, "
+        "input_shapes, "
         "compiler_args and num_cores are refused, batch_size is 1 unless given, and question-answering is not a task "
         "any more."
     ),
@@ -635,8 +638,9 @@ BY_NOTE: tuple[tuple[str, Entry], ...] = (
         "Diffusers IGNORES",
         manual(
             "Load the original model with {native}.from_pretrained(model_id, "
-            "torch_dtype=torch.bfloat16).to(neuron_shim.neuron_device()), give sizes to the call, and load LoRA, ControlNet and "
-            "IP-adapter weights explicitly: diffusers ignores the old keywords with only a warning."
+            "torch_dtype=torch.bfloat16).to(neuron_shim.neuron_device()), give sizes to the call, and load LoRA, "
+            "ControlNet and "
+            "IP-adapter weights explicitly: diffusers ignores the old keywords."
         ),
     ),
     # distributed
@@ -785,7 +789,8 @@ COMPILED_LLM = "from_pretrained(export=True, batch_size"
 XLA_ALIAS = re.compile(r"Fallback alias of ([\w.]+) \(Neuron/XLA SDK\)")
 
 LOAD = (
-    "Load the original model, not the exported folder, with {native} on device_map=neuron_shim.neuron_device(), delete the "
+    "Load the original model, not the exported folder, with {native} on device_map=neuron_shim.neuron_device(), "
+    "delete the "
     "export arguments, and %s."
 )
 PAD_TEXT = "pad the tokenizer's output to the old sequence_length"
@@ -798,12 +803,14 @@ INPUT_ADVICE: tuple[tuple[str, str], ...] = (
     (r"", PAD_TEXT),
 )
 LOAD_LLM = (
-    "Load the original model with transformers.AutoModelForCausalLM on device_map=neuron_shim.neuron_device(), or with "
+    "Load the original model with transformers.AutoModelForCausalLM on device_map=neuron_shim.neuron_device(), or "
+    "with "
     "DistributedConfig(tp_size=num_cores) under torchrun, pad prompts on the left and pass "
     'cache_implementation="static" to generate().'
 )
 LOAD_CLASS = (
-    "Load the original model with {native} on device_map=neuron_shim.neuron_device(): its from_pretrained takes no compiler or "
+    "Load the original model with {native} on device_map=neuron_shim.neuron_device(): its from_pretrained takes no "
+    "compiler or "
     "shape arguments."
 )
 XLA_ADVICE: tuple[tuple[str, str], ...] = (
@@ -1044,12 +1051,9 @@ FP32_GRADIENTS = "Delete it: with fp32 weights gradients are accumulated in fp32
 DIFFUSERS_IGNORES = (
     "Load it explicitly: diffusers ignores the old keyword with only a warning, and the images are wrong."
 )
-LORA_STEPS = (
-    "Call pipe.load_lora_weights and pipe.set_adapters instead: diffusers ignores the old keyword with only a warning."
-)
+LORA_STEPS = "Call pipe.load_lora_weights and pipe.set_adapters instead: diffusers ignores the old keyword."
 IP_ADAPTER_STEPS = (
-    "Call pipe.load_ip_adapter and pipe.set_ip_adapter_scale instead: diffusers ignores the old keyword with only a "
-    "warning."
+    "Call pipe.load_ip_adapter and pipe.set_ip_adapter_scale instead: diffusers ignores the old keyword."
 )
 COMPILE_TIME = "Delete it: it only steered the compiler."
 COMPILED_FILE = "Delete it: it said where the compiled model lies."

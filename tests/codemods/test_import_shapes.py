@@ -41,6 +41,11 @@ UNKNOWN = (
     "since the package does not install beside native PyTorch: https://huggingface.co/docs/optimum-neuron"
 )
 
+PASSED_ON = (
+    "is passed on or read by name here, which cannot be followed: replace what is used from it by hand, since the "
+    "package does not install beside native PyTorch: https://huggingface.co/docs/optimum-neuron"
+)
+
 # The fifteen shapes on which four other tools were measured.
 FIFTEEN = (
     Shape(
@@ -138,7 +143,7 @@ def f(a: "Trainer", b: Trainer, c: "list[Trainer]") -> "Trainer | None":
     Shape(
         "getattr",
         'import optimum.neuron as on\n\nf = getattr(on, "NeuronTrainer")\n',
-        f"import optimum.neuron as on\n\n# TODO(neuron-migrate NM003): optimum.neuron {UNKNOWN}\n"
+        f"import optimum.neuron as on\n\n# TODO(neuron-migrate NM003): optimum.neuron {PASSED_ON}\n"
         'f = getattr(on, "NeuronTrainer")\n',
         manual=True,
     ),

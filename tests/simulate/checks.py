@@ -291,9 +291,7 @@ def check_compiled_generators() -> None:
     first = torch.randn(4, device=DEVICE, generator=generator)
     generator.manual_seed(3)
     assert torch.equal(torch.randn(4, device=DEVICE, generator=generator), first)
-    refuses(
-        lambda: torch.randn(4, device=DEVICE, generator=torch.Generator()), RuntimeError, "generator", "'neuron'"
-    )
+    refuses(lambda: torch.randn(4, device=DEVICE, generator=torch.Generator()), RuntimeError, "generator", "'neuron'")
     with torch.random.fork_rng(devices=[0], device_type="neuron"):
         torch.randn(4, device=DEVICE)
 

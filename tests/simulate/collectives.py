@@ -127,7 +127,9 @@ def main() -> None:
     sizes = [1] * (world - 1) + [2]
     refused(
         "uneven all_to_all",
-        lambda: dist.all_to_all_single(torch.empty(world + 1, device=device), torch.empty(world + 1, device=device), sizes, sizes),
+        lambda: dist.all_to_all_single(
+            torch.empty(world + 1, device=device), torch.empty(world + 1, device=device), sizes, sizes
+        ),
         "different sizes",
     )
     try:

@@ -95,9 +95,7 @@ def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def train(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
     """Run ``train.py``, on the CPU unless told otherwise; what it wrote down."""
 
-    def run(
-        *settings: str, variables: dict[str, str], processes: int = 1, simulated: bool = True
-    ) -> dict[str, Any]:
+    def run(*settings: str, variables: dict[str, str], processes: int = 1, simulated: bool = True) -> dict[str, Any]:
         folder = tmp_path_factory.mktemp("train")
         module = ["-m", "neuron_shim.simulate"] if simulated else []
         script = [str(HERE / "train.py"), str(assets), str(folder / "record.json"), *settings]

@@ -82,7 +82,9 @@ def test_several_processes_need_a_compiler(without_compiler: dict[str, str], tmp
 def test_without_a_compiler_says_so_and_does_not_compile_graphs(
     without_compiler: dict[str, str], tmp_path: Path
 ) -> None:
-    (tmp_path / "script.py").write_text("import torch\ntorch.compile(lambda x: x, backend='neuron')\n", encoding="utf-8")
+    (tmp_path / "script.py").write_text(
+        "import torch\ntorch.compile(lambda x: x, backend='neuron')\n", encoding="utf-8"
+    )
 
     with pytest.raises(RunError) as caught:
         run_process([sys.executable, "-m", "neuron_shim.simulate", "script.py"], tmp_path, without_compiler)
@@ -96,13 +98,17 @@ def test_without_a_compiler_says_so_and_does_not_compile_graphs(
 
 def test_the_script_sees_its_own_arguments_and_folder(simulated: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "beside.py").touch()
-    code = "import sys, beside\nprint(__name__, sys.argv[1:], sys.argv[0].endswith('script.py'), __file__ == sys.argv[0])"
+    code = (
+        "import sys, beside\nprint(__name__, sys.argv[1:], sys.argv[0].endswith('script.py'), __file__ == sys.argv[0])"
+    )
 
     assert simulated(code, "--steps", "3").strip() == "__main__ ['--steps', '3'] True True"
 
 
 def test_runs_a_module(compiled: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "there.py").write_text("import sys, torch\nprint(torch.device('neuron'), sys.argv[1:])", encoding="utf-8")
+    (tmp_path / "there.py").write_text(
+        "import sys, torch\nprint(torch.device('neuron'), sys.argv[1:])", encoding="utf-8"
+    )
     command = [sys.executable, "-m", "neuron_shim.simulate", "-m", "there", "-x"]
 
     assert run_process(command, tmp_path, compiled).strip() == "neuron ['-x']"
@@ -167,5 +173,3 @@ def test_a_device_used_too_early_is_named_under_torchrun(failure: Callable[..., 
 
     assert "the device was used before init_process_group, at " in said
     assert "script.py:2" in said
-
-

@@ -66,7 +66,9 @@ def test_builds_once(compiler: Compiler) -> None:
 
 def test_processes_that_start_together_build_once(compiler: Compiler, folder: Path) -> None:
     environment = {
-        **{"NEURON_SHIM_CACHE": str(folder / "cache"), "CXX": str(compiler.path), "OMP_NUM_THREADS": "1"},
+        "NEURON_SHIM_CACHE": str(folder / "cache"),
+        "CXX": str(compiler.path),
+        "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(Path(build.__file__).parents[2]),
     }
     started = [

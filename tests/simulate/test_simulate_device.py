@@ -24,9 +24,7 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def results(
-    compiled: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, str | None]:
+def results(compiled: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
     """All checks on the compiled device, made in one process."""
     command = [sys.executable, "-m", "neuron_shim.simulate", str(CHECKS)]
     return json.loads(run_process(command, tmp_path_factory.mktemp("checks"), compiled).splitlines()[-1])

@@ -53,8 +53,14 @@ if sys.argv[2:] != ["python"]:
 print(json.dumps(found))
 """
 ALIKE = {
-    **{"available": [True, True, True], "bf16": True, "device": "neuron:0", "arguments": "neuron:0"},
-    **{"dynamic": True, "static": True, "graphs before": 0, "saved": True},
+    "available": [True, True, True],
+    "bf16": True,
+    "device": "neuron:0",
+    "arguments": "neuron:0",
+    "dynamic": True,
+    "static": True,
+    "graphs before": 0,
+    "saved": True,
 }
 
 
@@ -78,7 +84,7 @@ def test_libraries_see_trainium(simulated: Callable[..., str], assets: Path) -> 
     assert found == {**ALIKE, "compiled": True, "graphs": 1}
 
 
-@pytest.mark.parametrize("kind", ["trainer", "sft"])
+@pytest.mark.parametrize("kind", ["trainer", pytest.param("sft", marks=pytest.mark.slow)])
 def test_trains_as_on_the_cpu(
     kind: str, train: Callable[..., Training], on_cpu: Callable[[str], Training], compiled: dict[str, str]
 ) -> None:

@@ -21,8 +21,15 @@ def main() -> None:
     kind = settings.pop("kind", "trainer")
     sizes = {name: int(settings.pop(name)) for name in ("tp_size", "fsdp_size") if name in settings}
     options: dict[str, Any] = {
-        **{"max_steps": 4, "learning_rate": 5e-3, "lr_scheduler_type": "constant", "logging_steps": 1},
-        **{"report_to": "none", "save_strategy": "no", "seed": 0, "disable_tqdm": True, "bf16": False},
+        "max_steps": 4,
+        "learning_rate": 5e-3,
+        "lr_scheduler_type": "constant",
+        "logging_steps": 1,
+        "report_to": "none",
+        "save_strategy": "no",
+        "seed": 0,
+        "disable_tqdm": True,
+        "bf16": False,
         **{name: json.loads(value) for name, value in settings.items()},
     }
     model = load(assets, sizes)

@@ -82,7 +82,8 @@ def _unused(module: Module, binding: Binding, alias: ast.alias) -> Change:
 def _unknown(name: str) -> str:
     if name in known_modules():
         return (
-            f"{name} is passed on or read by name here, which cannot be followed: replace what is used from it by hand, "
+            f"{name} is passed on or read by name here, which cannot be followed: replace what is used from it by "
+            "hand, "
             "since the package does not install beside native PyTorch."
         )
     return (

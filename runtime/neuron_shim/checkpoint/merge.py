@@ -90,6 +90,10 @@ def _peft_model(adapter: Checkpoint, base: Checkpoint, values: Mapping[str, Any]
         warnings.simplefilter("ignore")  # they are about training, and about tied embeddings, which are seen to here
         peft_model = PeftModel(model, config, low_cpu_mem_usage=True)
         peft_model.eval()
+        for module in peft_model.modules():
+            if hasattr(module, "_move_adapter_to_device_of_base_layer"):
+                # It would follow the base, which has no storage, and lose the values.
+                module._move_adapter_to_device_of_base_layer = _stay
         result: Any = set_peft_model_state_dict(peft_model, dict(values), low_cpu_mem_usage=True)
     if result.unexpected_keys:
         raise ExportError(
@@ -105,6 +109,10 @@ def _peft_model(adapter: Checkpoint, base: Checkpoint, values: Mapping[str, Any]
         raise ExportError(f"The adapter lacks {unset[0]} and {len(unset) - 1} more tensors that its config promises.")
     cast_adapter_dtype(peft_model, "default")  # as PeftModel.from_pretrained does
     return peft_model
+
+
+def _stay(*_: Any, **__: Any) -> None:
+    pass
 
 
 class _Plan:

@@ -9,8 +9,8 @@ machine would: tensors on two devices at once, a device used before the process 
 device in one process, complex numbers, dynamic shapes, collectives that are lacking.
 
 It does not show which operators Trainium lacks, compiler errors, its memory limits, its numerics (float64 and int64
-are computed as such here, TorchNeuron computes in 32 bits) or its speed. The device is modelled on what the Hugging Face
-libraries call and on the public sources of TorchNeuron; none of it was verified on hardware.
+are computed as such here, TorchNeuron computes in 32 bits) or its speed. The device is modelled on what the Hugging
+Face libraries call and on the public sources of TorchNeuron; none of it was verified on hardware.
 
 Never active by import: ``activate()`` or the command above start it. Importing this package imports no torch.
 """

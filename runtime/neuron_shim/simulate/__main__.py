@@ -1,8 +1,10 @@
-"""Run a script on the simulated device.
+"""Run a script on the simulated Neuron device.
 
     python -m neuron_shim.simulate SCRIPT [ARGUMENT...]
     python -m neuron_shim.simulate -m MODULE [ARGUMENT...]
     torchrun --nproc_per_node=4 -m neuron_shim.simulate SCRIPT [ARGUMENT...]
+
+The script sees its own name and arguments, and runs as it is.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ def is_active() -> bool:
 def activate() -> None:
     """Make ``torch.device("neuron")`` exist in this process. Call it before transformers and the like are imported.
 
-    The device computes on the CPU, in the memory of the CPU tensors. It is built with a C++ compiler on first use (about
-    half a minute) and kept in a cache folder (``NEURON_SHIM_CACHE``). Without a compiler a slower device written in
-    Python takes its place, in a single process only.
+    The device computes on the CPU. It is built with a C++ compiler on first use (half a minute on two cores) and kept
+    in a cache folder (``NEURON_SHIM_CACHE``). Without a compiler a slower device written in Python takes its place, in
+    a single process only.
 
     Under torchrun each process has one device, ``neuron:LOCAL_RANK``. A second call does nothing.
 
@@ -46,7 +46,6 @@ def activate() -> None:
     _refuse_what_exists()
     index = read_number("LOCAL_RANK", at_least=0) or 0
     count = max(read_number("LOCAL_WORLD_SIZE", at_least=1) or 1, index + 1)
-    # The rank is found by MASTER_ADDR, WORLD_SIZE and so on; the device needs only its place on this machine.
     native = _native(processes=read_number("WORLD_SIZE", at_least=1) or 1)
     if native is not None:
         _start_compiled(native, index, count)
@@ -74,8 +73,8 @@ def _refuse_what_exists() -> None:
         raise NotPossible(f"torch already has a device named {name} in the one place for devices from outside.")
     if torch.accelerator.is_available():
         raise NotPossible(
-            f"This machine computes on {torch.accelerator.current_accelerator()}, which the libraries would prefer to a "
-            f"simulated Neuron device. Hide it, for example with CUDA_VISIBLE_DEVICES= in the environment."
+            f"This machine computes on {torch.accelerator.current_accelerator()}, which the libraries would prefer to "
+            f"a simulated Neuron device. Hide it, for example with CUDA_VISIBLE_DEVICES= in the environment."
         )
 
 

@@ -1,6 +1,6 @@
 """Compiles the simulated device: once for each torch, Python and compiler, into a cache folder.
 
-The compiler is called directly, so that nothing but a C++ compiler is needed (``torch.utils.cpp_extension`` wants ninja).
+The compiler is called directly, so that nothing else is needed (``torch.utils.cpp_extension`` wants ninja).
 """
 
 from __future__ import annotations

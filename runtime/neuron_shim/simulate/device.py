@@ -1,8 +1,8 @@
 """The module ``torch.neuron`` while the device is simulated.
 
-The functions are those of TorchNeuron (torch_neuronx/neuron.py, April 2026) as far as transformers, accelerate, TRL and
-torch itself call them; not verified on hardware. Asking about the device, seeding it and reading its random state do not
-count as using it; putting a tensor on it does.
+The functions are those of TorchNeuron (torch_neuronx/neuron.py, April 2026) as far as transformers, accelerate, TRL
+and torch itself call them; not verified on hardware. Asking about the device, seeding it and reading its random state
+do not count as using it; putting a tensor on it does.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import ModuleType
+    from typing import TypeAlias
 
-    Device = torch.device | str | int | None
+    Device: TypeAlias = torch.device | str | int | None
 
 _native: Any = None
 
@@ -67,8 +68,8 @@ def set_device(device: Device) -> None:
         )
     if index != current_device():
         raise RuntimeError(
-            f"Simulated Neuron: this process has one device, neuron:{current_device()}, and cannot take neuron:{index} "
-            f"as well. TorchNeuron gives each process the core of its LOCAL_RANK."
+            f"Simulated Neuron: this process has one device, neuron:{current_device()}, and cannot take "
+            f"neuron:{index} as well. TorchNeuron gives each process the core of its LOCAL_RANK."
         )
 
 
@@ -175,16 +176,14 @@ def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
 class Stream:
     """Makes a torch.Stream, because C++ code of torch takes no other, not even a subclass everywhere."""
 
-    def __new__(cls, device: Device = None, priority: int = 0, **_: Any) -> torch.Stream:  # type: ignore[misc]
+    def __new__(cls, device: Device = None, priority: int = 0, **_: Any) -> torch.Stream:
         return torch.Stream(device=torch.device("neuron", _index(device)), priority=priority)
 
 
 class Event:
     """Makes a torch.Event, for the same reason."""
 
-    def __new__(  # type: ignore[misc]
-        cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
-    ) -> torch.Event:
+    def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> torch.Event:
         return torch.Event(device=torch.device("neuron", current_device()), enable_timing=enable_timing)
 
 

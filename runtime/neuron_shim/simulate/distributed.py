@@ -24,8 +24,8 @@ def register(native: ModuleType) -> None:
             # TorchNeuron binds the process to its core when the group is made, and asserts that no core is in use yet
             # (torch_neuronx/distributed/backend.py, April 2026).
             raise AssertionError(
-                f"Simulated Neuron: the device was used before init_process_group, at {first_use()}. Put nothing on the "
-                f"device until the process group exists: build TrainingArguments or the Accelerator first."
+                f"Simulated Neuron: the device was used before init_process_group, at {first_use()}. Put nothing on "
+                f"the device until the process group exists: build TrainingArguments or the Accelerator first."
             )
         native.use_device()
         return native.process_group(dist.ProcessGroupGloo(store, rank, size, timeout), is_default)

@@ -33,8 +33,7 @@ def register() -> None:
         *("current_stream", "set_stream", "synchronize", "get_device_properties", "memory_allocated"),
     )
     members: dict[str, Any] = {
-        name: value if isinstance(value := getattr(device, name), type) else staticmethod(value)
-        for name in asked
+        name: value if isinstance(value := getattr(device, name), type) else staticmethod(value) for name in asked
     }
     members["is_bf16_supported"] = staticmethod(lambda including_emulation=False: True)
     members["is_dtype_supported"] = staticmethod(lambda dtype, including_emulation=False: not dtype.is_complex)
@@ -86,16 +85,14 @@ def compile_graph(
     if dynamic or symbolic:
         sizes = ", ".join(str(tuple(tensor.shape)) for tensor in symbolic) or f"{len(dynamic)} sizes"
         raise DynamicShapes(
-            f"Simulated Neuron: dynamic shapes in a graph to be compiled ({sizes}, at {source}), and TorchNeuron compiles "
-            f"static shapes only. Compile with dynamic=False, and pad to one length or use a static cache."
+            f"Simulated Neuron: dynamic shapes in a graph to be compiled ({sizes}, at {source}), and TorchNeuron "
+            f"compiles static shapes only. Compile with dynamic=False, and pad to one length or use a static cache."
         )
     add_graph(
         CompiledGraph(
             # Parameters and buffers are inputs as well, and known by this mark of torch._dynamo.
             shapes=tuple(
-                tuple(tensor.shape)
-                for tensor in tensors
-                if getattr(tensor, "_dynamo_static_input_type", None) is None
+                tuple(tensor.shape) for tensor in tensors if getattr(tensor, "_dynamo_static_input_type", None) is None
             ),
             operators=sum(node.op.startswith("call_") for node in graph.graph.nodes),
             trains=torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors),

@@ -32,7 +32,7 @@ def install(native: ModuleType) -> None:
         "__version__": "0+simulated",
         "is_neuron_runtime_initialized": native.is_initialized,
         "get_executed_ops": lambda: sorted(native.operators()),
-        "get_fallback_ops": lambda: [],
+        "get_fallback_ops": list,
         "clear_op_tracking": native.clear_operators,
     }
     members["_native"] = native

@@ -1,7 +1,7 @@
 """The simulated device where there is no C++ compiler: tensors that hold a CPU tensor, in one process.
 
-It has the functions of the compiled device (native/device.cpp), for ``neuron_shim.simulate.device`` to call. It is some
-ten times slower per operator, and knows neither process groups, ``torch.compile`` nor storages that are resized.
+It has the functions of the compiled device (native/device.cpp), for ``neuron_shim.simulate.device`` to call. Operators
+take longer, and there are no process groups, no ``torch.compile`` and no storages.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ _libraries: list[torch.library.Library] = []  # registrations last as long as th
 _initialized = False
 _forked = False
 
-# Drawn by operators of the CPU from its own generator, because they take no other.
-_RANDOM_WITHOUT_GENERATOR = torch.Tag.nondeterministic_seeded
-
 # Made by a tensor without elements that is then resized, unless they are made on the CPU.
 _FACTORIES = (
     *("arange", "arange.start", "arange.start_step", "range", "range.step", "linspace", "logspace", "eye", "eye.m"),
     *("randperm", "randperm.generator", "tril_indices", "triu_indices"),
 )
 
-# Computed in the lower precision below torch.autocast, as on CUDA (ATen/autocast_mode.h, AT_FORALL_LOWER_PRECISION_FP).
+# Computed in the lower precision below torch.autocast, as on CUDA: the most common of the operators in
+# ATen/autocast_mode.h, AT_FORALL_LOWER_PRECISION_FP and AT_FORALL_FP32.
 _LOWER_PRECISION = (
     *("mm", "bmm", "addmm", "baddbmm", "matmul", "linear", "conv1d", "conv2d", "conv3d"),
     "scaled_dot_product_attention",
@@ -39,7 +37,7 @@ _LOWER_PRECISION = (
 _FULL_PRECISION = ("nll_loss", "mse_loss", "cumsum", "pow.Tensor_Scalar", "layer_norm")
 
 
-class NeuronTensor(torch.Tensor):
+class NeuronTensor(torch.Tensor):  # type: ignore[misc]
     """A tensor of the device. Operators run on the CPU tensor that it holds."""
 
     held: torch.Tensor
@@ -50,8 +48,8 @@ class NeuronTensor(torch.Tensor):
         use_device()
         if held.is_complex():
             raise TypeError(
-                f"Simulated Neuron: the device has no complex dtype, and {held.dtype} was asked for. Compute with real "
-                f"and imaginary parts, or on the CPU."
+                f"Simulated Neuron: the device has no complex dtype, and {held.dtype} was asked for. Compute with "
+                f"real and imaginary parts, or on the CPU."
             )
         made: NeuronTensor = torch.Tensor._make_wrapper_subclass(
             cls,
@@ -85,7 +83,7 @@ class NeuronTensor(torch.Tensor):
         return self.held.tolist()
 
     def data_ptr(self) -> int:
-        return self.held.data_ptr()
+        return int(self.held.data_ptr())
 
     def untyped_storage(self) -> torch.UntypedStorage:
         return self.held.untyped_storage()
@@ -167,13 +165,13 @@ def _run(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _draw(function: Any, schema: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    if _RANDOM_WITHOUT_GENERATOR not in function.tags:
+    if torch.Tag.nondeterministic_seeded not in function.tags:
         return function(*args, **kwargs)
     if any(argument.name == "generator" for argument in schema.arguments):
         if kwargs.get("generator") is None:
             kwargs = kwargs | {"generator": _generator}
         return function(*args, **kwargs)
-    kept = torch.get_rng_state()
+    kept = torch.get_rng_state()  # dropout and the like draw from the generator of the CPU
     torch.default_generator.set_state(_generator.get_state())
     try:
         return function(*args, **kwargs)

@@ -101,7 +101,7 @@ def _adapter(model: Any, request: Request) -> Checkpoint:
     base_model = model.get_base_model()
     config = json.loads(json.dumps(model.peft_config[name].to_dict(), default=_plain))
     config["inference_mode"] = True  # as PeftModel.save_pretrained writes it
-    config["base_model_name_or_path"] = config.get("base_model_name_or_path") or base_model.name_or_path
+    config["base_model_name_or_path"] = config.get("base_model_name_or_path") or base_model.name_or_path or None
     base = _model(base_model, _base_state(model, state), request) if request.merge else None
     return Checkpoint(
         NAME,
