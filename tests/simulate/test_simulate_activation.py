@@ -164,7 +164,7 @@ else:
 torch.distributed.destroy_process_group()
 print("fine")
 """
-    assert simulated(code, processes=2).split() == ["fine", "fine"]
+    assert simulated(code, processes=2).count("fine") == 2  # the lines of two processes may run together
 
 
 @pytest.mark.slow

@@ -45,8 +45,8 @@ pipe = NeuronStableDiffusionPipeline.from_pretrained("folder", device_ids=[0, 1]
         """# TODO(neuron-migrate NM301): NeuronStableDiffusionPipeline: Load the original model with \
 diffusers.StableDiffusionPipeline.from_pretrained(model_id, \
 torch_dtype=torch.bfloat16).to(neuron_shim.neuron_device()), give sizes to the call, and load \
-LoRA, ControlNet and IP-adapter weights explicitly: diffusers ignores the old keywords with \
-only a warning: https://huggingface.co/docs/diffusers/api/pipelines/overview
+LoRA, ControlNet and IP-adapter weights explicitly: diffusers ignores the old keywords: \
+https://huggingface.co/docs/diffusers/api/pipelines/overview
 from optimum.neuron import NeuronStableDiffusionPipeline
 
 pipe = NeuronStableDiffusionPipeline.from_pretrained("folder", device_ids=[0, 1])
