@@ -184,13 +184,13 @@ def _standard_input(name: str | None) -> Scan:
 def _written(result: FileResult) -> FileResult:
     if result.after is None:
         return result
-    from neuron_migrate import write
+    from neuron_migrate import positions, write
 
     try:
         write.replace(result.path, result.before, result.after)
     except write.WriteError as error:
         return result.failed(Problem(str(error)))
-    return result
+    return positions.in_new_text(result)
 
 
 def _rule_names() -> Mapping[str, str]:
