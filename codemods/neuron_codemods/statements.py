@@ -70,7 +70,10 @@ def insert_before(module: Module, statement: ast.stmt, lines: Sequence[str]) -> 
 
 
 def insert_after(module: Module, statement: ast.stmt, lines: Sequence[str]) -> Edit:
-    """Lines below a statement, at the indentation of the statement that starts its line."""
+    """Lines below a statement, at the indentation of the statement that starts its line.
+
+    In a block that is written behind its header (``if x: a = f()``) they follow on the same line.
+    """
     source = module.source
     block = module.block(statement)
     while statement is not block[-1]:
@@ -79,8 +82,8 @@ def insert_after(module: Module, statement: ast.stmt, lines: Sequence[str]) -> E
             break
         statement = following
     first = first_line_statement(module, statement)
-    if first is not statement and first not in block:
-        statement = first
+    if first not in block:
+        return Edit.insert(source.span(statement)[1], "".join(f"; {part}" for part in _one_line(lines)))
     offset = source.line_end(max(source.span(statement)[1] - 1, 0))
     indentation = source.indentation(start_of(source, first))
     newline = source.newline(source.span(statement)[0])
@@ -88,6 +91,12 @@ def insert_after(module: Module, statement: ast.stmt, lines: Sequence[str]) -> E
     if offset == len(source.text) and not source.text.endswith(("\n", "\r")):
         text = newline + text[: -len(newline)]
     return Edit.insert(offset, text)
+
+
+def _one_line(lines: Sequence[str]) -> list[str]:
+    """Statements over several lines as one line each."""
+    text = "\n".join(line for line in lines if line)
+    return [" ".join(text.split())] if text else []
 
 
 def remove(module: Module, statements: Iterable[ast.stmt], commented: Collection[ast.stmt] = ()) -> list[Edit]:

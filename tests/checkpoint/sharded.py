@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from neuron_shim import ExportError, export_checkpoint
-from neuron_shim.checkpoint import safetensors_file
 from torch import distributed
 from transformers import AutoModelForCausalLM
 from transformers.distributed import DistributedConfig
 
+from neuron_shim import ExportError, export_checkpoint
+from neuron_shim.checkpoint import safetensors_file
 from tests.checkpoint.models import adapted, tokenizer
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.export import export_checkpoint
 
@@ -17,7 +18,9 @@ from .models import adapted, contents, decoder, differing, save_distributed, sta
 # PEFT 0.21 asks transformers 5.24 for something by its old name, and warns of tied embeddings that come apart.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning"),
-    pytest.mark.filterwarnings("ignore:.*tie_word_embeddings=True. and a tied layer is part of the adapter:UserWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:.*tie_word_embeddings=True. and a tied layer is part of the adapter:UserWarning"
+    ),
 ]
 
 
@@ -75,7 +78,9 @@ def test_adapter_in_another_dtype(tmp_path: Path, destination: Path) -> None:
     [
         pytest.param({}, id="lora"),
         pytest.param({"base_dtype": "bfloat16"}, id="bf16-base"),
-        pytest.param({"use_rslora": True, "alpha_pattern": {"q_proj": 3}, "rank_pattern": {"q_proj": 2}}, id="patterns"),
+        pytest.param(
+            {"use_rslora": True, "alpha_pattern": {"q_proj": 3}, "rank_pattern": {"q_proj": 2}}, id="patterns"
+        ),
         pytest.param({"use_dora": True, "base_dtype": "bfloat16"}, id="dora"),
         pytest.param({"target_modules": "all-linear", "tied": True}, id="all-linear-tied"),
         pytest.param({"target_modules": ["embed_tokens", "v_proj"]}, id="embedding"),
@@ -163,7 +168,9 @@ def test_live_adapter_merged_leaves_the_model_as_it_was(tied: bool, destination:
     ("settings", "message"),
     [
         pytest.param({"init_lora_weights": "pissa"}, "initialised with pissa, which changes the base", id="pissa"),
-        pytest.param({"target_modules": ["lm_head"], "tied": True}, "tied to model.embed_tokens.weight", id="tied-head"),
+        pytest.param(
+            {"target_modules": ["lm_head"], "tied": True}, "tied to model.embed_tokens.weight", id="tied-head"
+        ),
         pytest.param({"trainable_token_indices": [1]}, "trainable_token_indices", id="tokens"),
     ],
 )

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import neuron_shim
 import pytest
+
+import neuron_shim
 from neuron_shim.command import main
 
 from .models import contents, differing, state_of
@@ -28,9 +29,7 @@ def test_report(trainer_folder: Path, destination: Path, capsys: pytest.CaptureF
     assert out[3].startswith("Left behind: optimizer.pt, optimizer_distributed/, ")
 
 
-def test_json_and_dry_run(
-    distributed_folder: Path, destination: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_and_dry_run(distributed_folder: Path, destination: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["export", str(distributed_folder), str(destination), "--max-shard-size", "20KB", "--dry-run"]
     assert main([*arguments, "--output-format", "json"]) == 0
     report = json.loads(capsys.readouterr().out)
@@ -47,7 +46,8 @@ def test_one_sentence_and_status_1(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    "arguments", [["export"], ["export", "a", "b", "--dtype", "int8"], ["export", "a", "b", "--max-shard-size", "x"], ["no"]]
+    "arguments",
+    [["export"], ["export", "a", "b", "--dtype", "int8"], ["export", "a", "b", "--max-shard-size", "x"], ["no"]],
 )
 def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

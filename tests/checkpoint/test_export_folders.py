@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from neuron_shim.checkpoint.export import export_checkpoint
 
 from .models import contents, decoder, differing, mixture, save_distributed, state_of, tokenizer
@@ -80,7 +81,9 @@ def test_tokenizer_of_another_folder(distributed_folder: Path, trainer_folder: P
 def test_missing_tokenizer_is_said(distributed_folder: Path, destination: Path) -> None:
     report = export_checkpoint(distributed_folder, destination)
     assert report is not None
-    assert report.notes == (f"{distributed_folder} has no tokenizer files; name a folder that has them to take them along.",)
+    assert report.notes == (
+        f"{distributed_folder} has no tokenizer files; name a folder that has them to take them along.",
+    )
 
 
 @pytest.mark.parametrize(("short", "full"), [("bf16", "bfloat16"), ("fp16", "float16"), ("fp32", "float32")])
@@ -295,6 +298,7 @@ def test_empty_destination_and_relative_paths(
 def test_split_as_transformers_does() -> None:
     import torch
     from huggingface_hub import split_torch_state_dict_into_shards
+
     from neuron_shim.checkpoint.sharding import split
     from neuron_shim.checkpoint.tensors import Tensor
 

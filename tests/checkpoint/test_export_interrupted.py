@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import neuron_shim
 import pytest
+
+import neuron_shim
 from neuron_shim.checkpoint import export, safetensors_file
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.export import export_checkpoint
@@ -57,9 +58,7 @@ def test_interrupted(error: BaseException, failing_write: Any, trainer_folder: P
     assert not destination.exists()
 
 
-def test_config_and_index_come_last(
-    trainer_folder: Path, destination: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_config_and_index_come_last(trainer_folder: Path, destination: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that even the temporary folder of a process that was killed does not load."""
     seen: list[str] = []
     write = export._write_json

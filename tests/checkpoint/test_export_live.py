@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.export import export_checkpoint
 
@@ -31,7 +32,8 @@ def test_as_save_pretrained_writes_it(kind: str, tmp_path: Path, destination: Pa
     assert report is not None
     assert differing(contents(destination), contents(tmp_path / "theirs")) == []
     ours, theirs = (
-        json.loads((folder / "config.json").read_text(encoding="utf-8")) for folder in (destination, tmp_path / "theirs")
+        json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        for folder in (destination, tmp_path / "theirs")
     )
     assert ours == theirs
     assert (destination / "generation_config.json").exists() == model.can_generate()

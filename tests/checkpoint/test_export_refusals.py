@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from neuron_shim.checkpoint import destination as destination_module
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.export import export_checkpoint

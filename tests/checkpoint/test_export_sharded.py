@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from neuron_shim.checkpoint.export import export_checkpoint
 
 from .models import adapted, contents, decoder, differing, state_of

@@ -1,4 +1,4 @@
-"""A run that is cut off and resumed ends with the losses of the one that was not; without the optimizer it does not."""
+"""A run that is cut off and resumed has the losses of one that was not; without the optimizer it does not."""
 
 from __future__ import annotations
 
@@ -141,7 +141,9 @@ def test_checkpoint_that_is_not_whole(tmp_path: Path) -> None:
         trainer._load_from_checkpoint(str(last))
     for step in (9, 10):
         (tmp_path / f"checkpoint-{step}" / "resume.json").touch()
-    with pytest.raises(FileNotFoundError, match=r"checkpoint-12 has no resume.json.* last whole one is \S+checkpoint-10"):
+    with pytest.raises(
+        FileNotFoundError, match=r"checkpoint-12 has no resume.json.* last whole one is \S+checkpoint-10"
+    ):
         trainer._load_from_checkpoint(str(last))
     assert trainer.loaded == []
     trainer._load_from_checkpoint(str(tmp_path / "checkpoint-10"))

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from neuron_shim import ResumeCallback, configure, parallel_sizes
 from transformers import AutoModelForCausalLM, Trainer, TrainerCallback, TrainingArguments, set_seed
 from transformers.distributed import DistributedConfig
+
+from neuron_shim import ResumeCallback, configure, parallel_sizes
 
 STEPS = 8
 

@@ -261,6 +261,21 @@ def check_first_use_is_noted() -> None:
     assert str(simulate.first_use()).startswith(__file__)
 
 
+def check_operators_are_recorded() -> None:
+    import torch_neuronx
+
+    from neuron_shim import simulate
+
+    torch_neuronx.clear_op_tracking()
+    FLOATS.to(DEVICE).tanh()
+    assert not simulate.executed_operators()
+    simulate.record_operators()
+    FLOATS.to(DEVICE).tanh()
+    simulate.record_operators(False)
+    assert any(name.startswith("aten::tanh") for name in simulate.executed_operators())
+    assert any(name.startswith("aten::tanh") for name in torch_neuronx.get_executed_ops())
+
+
 # --- Of the compiled device only
 
 
@@ -331,16 +346,6 @@ def check_compiled_pinned_memory() -> None:
     assert pinned.is_pinned()
     assert pinned.device.type == "cpu"
     assert torch.equal(pinned.to(DEVICE, non_blocking=True).cpu(), FLOATS)
-
-
-def check_compiled_operators_are_recorded() -> None:
-    import torch_neuronx
-
-    torch_neuronx.clear_op_tracking()
-    torch_neuronx._native.record_operators(True)
-    FLOATS.to(DEVICE).tanh()
-    torch_neuronx._native.record_operators(False)
-    assert any(name.startswith("aten::tanh") for name in torch_neuronx.get_executed_ops())
 
 
 def check_compiled_graphs_are_counted() -> None:

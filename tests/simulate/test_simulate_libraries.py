@@ -47,7 +47,7 @@ found = {
     "graphs before": len(simulate.compiled_graphs()),
     "saved": all(torch.equal(saved[name], value) for name, value in on_cpu.state_dict().items()),
 }
-if sys.argv[2:] != ["python"]:
+if sys.argv[2] == "compiled":
     found["compiled"] = model.generate(**prompt, **options, cache_implementation="static").tolist() == wanted
     found["graphs"] = len(simulate.compiled_graphs())
 print(json.dumps(found))
@@ -79,19 +79,32 @@ def assert_same_training(first: Training, second: Training) -> None:
 
 
 def test_libraries_see_trainium(simulated: Callable[..., str], assets: Path) -> None:
-    found = json.loads(simulated(USE, str(assets / "decoder")).splitlines()[-1])
+    assert json.loads(simulated(USE, str(assets / "decoder"), "eager").splitlines()[-1]) == ALIKE
+
+
+@pytest.mark.slow
+def test_generate_compiles_one_graph_with_a_static_cache(simulated: Callable[..., str], assets: Path) -> None:
+    found = json.loads(simulated(USE, str(assets / "decoder"), "compiled").splitlines()[-1])
 
     assert found == {**ALIKE, "compiled": True, "graphs": 1}
 
 
-@pytest.mark.parametrize("kind", ["trainer", pytest.param("sft", marks=pytest.mark.slow)])
 def test_trains_as_on_the_cpu(
-    kind: str, train: Callable[..., Training], on_cpu: Callable[[str], Training], compiled: dict[str, str]
+    train: Callable[..., Training], on_cpu: Callable[[str], Training], compiled: dict[str, str]
 ) -> None:
-    # Compiled, because TorchNeuron runs what it is told by --torch_compile; the backend must not be named.
-    run = train(f"kind={kind}", "per_device_train_batch_size=4", "torch_compile=true", variables=compiled)
+    run = train("kind=trainer", "per_device_train_batch_size=4", variables=compiled)
 
     assert run["device"] == "neuron:0"
+    assert_same_training(on_cpu("trainer"), run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["trainer", "sft"])
+def test_trains_compiled_as_on_the_cpu(
+    kind: str, train: Callable[..., Training], on_cpu: Callable[[str], Training], compiled: dict[str, str]
+) -> None:
+    run = train(f"kind={kind}", "per_device_train_batch_size=4", "torch_compile=true", variables=compiled)
+
     assert run["torch_compile_backend"] == "neuron"
     assert run["pad_to_multiple_of"] == (128 if kind == "sft" else None)
     assert run["graphs"] >= 1
@@ -117,6 +130,6 @@ def test_libraries_see_trainium_without_a_compiler(
     from tests.training.runs import run_process
 
     (tmp_path / "use.py").write_text(USE, encoding="utf-8")
-    command = [sys.executable, "-m", "neuron_shim.simulate", "use.py", str(assets / "decoder"), "python"]
+    command = [sys.executable, "-m", "neuron_shim.simulate", "use.py", str(assets / "decoder"), "eager"]
 
     assert json.loads(run_process(command, tmp_path, without_compiler).splitlines()[-1]) == ALIKE

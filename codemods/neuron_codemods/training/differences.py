@@ -38,6 +38,9 @@ RULE = Rule(
     outcomes=(Outcome.REVIEW,),
 )
 
+_TRL_0_24 = (0, 4, 2)
+"""The first release on TRL 0.24; those before it were on 0.11."""
+
 _AVERAGING = (
     "The loss is the mean over all tokens of the global batch, where it was the mean over ranks of each rank's mean: "
     "it "
@@ -89,22 +92,31 @@ _PROMPTS = (
 def check(module: Module) -> Iterator[Change]:
     if not trains(module):
         return
+    general = list(_general(module))
+    texts = list(_texts(module))
     for call in module.calls:
         native = module.native(call.func)
         if native not in TRAINER_CLASSES or not is_neuron(module, call.func):
             continue
-        if may_be_tensor_parallel(module):
-            yield Change(Outcome.REVIEW, call, _AVERAGING)
-        if _may_use_bf16(module) and not uses_lora(module):
-            yield Change(Outcome.REVIEW, call, _BF16)
-        yield Change(Outcome.REVIEW, call, _ORDER)
-        if era(module) is not Era.OLD:
-            yield Change(Outcome.REVIEW, call, _SEED)
-        if native == SFT_TRAINER:
-            yield from _texts(module, call)
+        messages = [*general, *texts] if native == SFT_TRAINER else general
+        if native == SFT_TRAINER and keyword(call, "formatting_func") is None and bounds(module)[0] < _TRL_0_24:
+            messages = [*messages, _PROMPTS, _SPECIAL]
+        for message in messages:
+            yield Change(Outcome.REVIEW, call, message)
     for made in all_arguments(module):
         if not made.is_parsed:
             yield from _arguments(module, made)
+
+
+def _general(module: Module) -> Iterator[str]:
+    """What is to be said of every trainer."""
+    if may_be_tensor_parallel(module):
+        yield _AVERAGING
+    if _may_use_bf16(module) and not uses_lora(module):
+        yield _BF16
+    yield _ORDER
+    if era(module) is not Era.OLD:
+        yield _SEED
 
 
 def _may_use_bf16(module: Module) -> bool:
@@ -115,23 +127,20 @@ def _may_use_bf16(module: Module) -> bool:
     )
 
 
-def _texts(module: Module, call: ast.Call) -> Iterator[Change]:
+def _texts(module: Module) -> Iterator[str]:
+    """What is to be said of every SFT trainer."""
     configs = [made for made in all_arguments(module) if made.native == SFT_CONFIG and not made.is_parsed]
     packed = any(made.value("packing") is not None and literal(made.value("packing")) is True for made in configs)
     padded = any(made.has("pad_to_multiple_of") for made in configs)
-    if not packed and not padded:
-        yield Change(Outcome.REVIEW, call, _PADDING)
     first, last = bounds(module)
-    if first < (0, 4, 2):
-        if not packed:
-            yield Change(Outcome.REVIEW, call, _OLD_TEXTS)
-        if keyword(call, "formatting_func") is None:
-            yield Change(Outcome.REVIEW, call, _PROMPTS)
-            yield Change(Outcome.REVIEW, call, _SPECIAL)
-        if configs and not any(made.has("max_seq_length", "max_length") for made in configs):
-            yield Change(Outcome.REVIEW, call, _LENGTH)
-    if last >= (0, 4, 2) and not packed:
-        yield Change(Outcome.REVIEW, call, _NEW_TEXTS)
+    if not packed and not padded:
+        yield _PADDING
+    if first < _TRL_0_24 and not packed:
+        yield _OLD_TEXTS
+    if first < _TRL_0_24 and configs and not any(made.has("max_seq_length", "max_length") for made in configs):
+        yield _LENGTH
+    if last >= _TRL_0_24 and not packed:
+        yield _NEW_TEXTS
 
 
 def _arguments(module: Module, made: Arguments) -> Iterator[Change]:

@@ -27,10 +27,12 @@ def finished_config(checkpoint: Checkpoint, tensors: Sequence[Tensor], *, asked:
     stored = _most_common(tensors)
     if stored is not None and not config.get("quantization_config"):
         told = config.get("dtype") or config.get("torch_dtype")
-        if told is not None and told != stored and not asked:
+        if asked:
+            config = _with_dtype(config, stored, instead_of=None)
+        elif told is not None and told != stored:
             notes.append(f"config.json says {stored} now, as the weights are; it said {told}.")
-        config = _with_dtype(config, stored)
-        if "dtype" not in config and "torch_dtype" not in config:
+            config = _with_dtype(config, stored, instead_of=told)
+        if told is None:
             config["dtype"] = stored
     return replace(checkpoint, config=config, notes=(*checkpoint.notes, *notes))
 
@@ -43,13 +45,13 @@ def _most_common(tensors: Sequence[Tensor]) -> str | None:
     return torch_name(sizes.most_common(1)[0][0]) if sizes else None
 
 
-def _with_dtype(config: Mapping[str, Any], dtype: str) -> dict[str, Any]:
-    """The config, and those of its parts that name a dtype of their own (text_config, vision_config)."""
-    return {
-        name: dtype
-        if name in ("dtype", "torch_dtype") and value is not None
-        else _with_dtype(value, dtype)
-        if isinstance(value, dict)
-        else value
-        for name, value in config.items()
-    }
+def _with_dtype(config: Mapping[str, Any], dtype: str, *, instead_of: str | None) -> dict[str, Any]:
+    """The config, and those of its parts (text_config, vision_config), with another dtype where they name one."""
+
+    def changed(name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return _with_dtype(value, dtype, instead_of=instead_of)
+        names_one = name in ("dtype", "torch_dtype") and value is not None and instead_of in (None, value)
+        return dtype if names_one else value
+
+    return {name: changed(name, value) for name, value in config.items()}

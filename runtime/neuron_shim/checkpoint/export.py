@@ -131,14 +131,14 @@ class _Plan:
 
 
 def _plan(source: Any, code: str | None, limit: int, merge: Any, tokenizer: Any) -> _Plan:
+    if isinstance(source, Path) and hasattr(tokenizer, "save_pretrained"):
+        raise ValueError("tokenizer is an object, which only goes with a live model; name a folder.")
     folder = Path(tokenizer) if isinstance(tokenizer, (str, os.PathLike)) else None
     request = Request(folder, None if folder else tokenizer, merge is not False)
     checkpoint = open_source(source, request)
     if merge is not False:
         checkpoint = _merged(checkpoint, merge, request)
     checkpoint, dropped = without_duplicates(checkpoint)
-    if request.tokenizer is not None and isinstance(source, Path):
-        raise ValueError("tokenizer is an object, which only goes with a live model; name a folder.")
     if code is not None and checkpoint.config.get("quantization_config"):
         raise ExportError("The checkpoint is quantized, so its dtype cannot be changed; export it without dtype.")
     tensors = [

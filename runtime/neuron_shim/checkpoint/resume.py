@@ -41,8 +41,9 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
     name of the last one that is whole. What the run has seen of the data is skipped by Trainer itself
     (``skip_first_batches``), as is the state of other callbacks.
 
-    One process, and a model that is not sharded, resume in the same way. Not verified on hardware: the random numbers
-    of a Neuron device are saved through ``torch.neuron.get_rng_state``.
+    The output folder has to be one that all machines of the run share. One process, and a model that is not sharded,
+    resume in the same way. Not verified on hardware: the random numbers of a Neuron device are saved through
+    ``torch.neuron.get_rng_state``.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -127,8 +128,9 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         from transformers.distributed.checkpoint import load_optimizer_distributed
 
         folder = Path(checkpoint)
-        with _quiet():
-            load_optimizer_distributed(self._trainer.model, _plain(self._trainer.optimizer), str(folder / OPTIMIZER))
+        optimizer = _plain(self._trainer.optimizer)
+        with _quiet(), _without_empty_groups(optimizer):
+            load_optimizer_distributed(self._trainer.model, optimizer, str(folder / OPTIMIZER))
         self._trainer.lr_scheduler.load_state_dict(torch.load(folder / SCHEDULER, weights_only=True))
 
     def _load_rng(self, checkpoint: str | None) -> None:
@@ -153,6 +155,22 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="torch.distributed is", category=UserWarning)
         yield
+
+
+@contextlib.contextmanager
+def _without_empty_groups(optimizer: Any) -> Iterator[None]:
+    """Trainer makes a group for parameters without weight decay, which under LoRA is empty.
+
+    torch cannot load a state into that (torch/distributed/checkpoint/state_dict.py, ``_unflatten_optim_state_dict``:
+    IndexError).
+    """
+    groups = list(optimizer.param_groups)
+    optimizer.param_groups = [group for group in groups if group["params"]]
+    try:
+        yield
+    finally:
+        filled = iter(optimizer.param_groups)  # loading has replaced them
+        optimizer.param_groups = [next(filled) if group["params"] else group for group in groups]
 
 
 def _load_sharded(model: Any, folder: Path) -> None:

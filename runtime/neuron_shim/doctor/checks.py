@@ -208,9 +208,7 @@ def variables(machine: Machine) -> Iterator[Finding]:
     if "HF_DEACTIVATE_ASYNC_LOAD" not in machine.environment:
         yield Finding(
             "variables",
-            "HF_DEACTIVATE_ASYNC_LOAD is not set: transformers loads weights in threads, in which TorchNeuron hangs.",
-            WARNING,
-            "Call neuron_shim.configure() in the script, or launch with HF_DEACTIVATE_ASYNC_LOAD=1.",
+            "HF_DEACTIVATE_ASYNC_LOAD is not set; a script that does not call neuron_shim.configure() needs it.",
         )
 
 

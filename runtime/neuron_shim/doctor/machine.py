@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 DMI = Path("/sys/devices/virtual/dmi/id")
 DEVICES = Path("/dev")
@@ -57,9 +58,10 @@ def _packages() -> tuple[dict[str, str], frozenset[str]]:
 
     found: dict[str, str] = {}
     for distribution in metadata.distributions():
-        name = distribution.metadata["Name"]
-        if name:  # the first one on the path is the one that is imported
-            found.setdefault(normalised(name), distribution.version)
+        fields: Any = distribution.metadata  # None, or without these, of a folder that was half removed
+        name, version = (fields.get("Name"), fields.get("Version")) if fields is not None else (None, None)
+        if name and version:  # the first one on the path is the one that is imported
+            found.setdefault(normalised(name), version)
     return found, frozenset(point.value for point in metadata.entry_points(group="torch.backends"))
 
 

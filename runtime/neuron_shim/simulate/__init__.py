@@ -18,14 +18,23 @@ Never active by import: ``activate()`` or the command above start it. Importing 
 from __future__ import annotations
 
 from neuron_shim.simulate.activation import NotPossible, activate, is_active
-from neuron_shim.simulate.record import CompiledGraph, compiled_graphs, first_use, shapes_compiled
+from neuron_shim.simulate.record import (
+    CompiledGraph,
+    compiled_graphs,
+    executed_operators,
+    first_use,
+    record_operators,
+    shapes_compiled,
+)
 
 __all__ = [
     "CompiledGraph",
     "NotPossible",
     "activate",
     "compiled_graphs",
+    "executed_operators",
     "first_use",
     "is_active",
+    "record_operators",
     "shapes_compiled",
 ]

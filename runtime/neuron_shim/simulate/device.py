@@ -29,6 +29,14 @@ def use(native: ModuleType) -> None:
     _native = native
 
 
+def record_operators(on: bool) -> None:
+    _native.record_operators(on)
+
+
+def executed_operators() -> dict[str, int]:
+    return dict(_native.operators())
+
+
 # --- The device
 
 

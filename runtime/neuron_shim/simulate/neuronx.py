@@ -35,7 +35,6 @@ def install(native: ModuleType) -> None:
         "get_fallback_ops": list,
         "clear_op_tracking": native.clear_operators,
     }
-    members["_native"] = native
     members |= {name: getattr(device, name) for name in dir(device) if "memory" in name}
     for name, value in members.items():
         setattr(module, name, value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch.utils import backend_registration
@@ -19,6 +19,8 @@ from neuron_shim.simulate.record import note_first_use
 
 _generator = torch.Generator()
 _libraries: list[torch.library.Library] = []  # registrations last as long as these
+_operators: Counter[str] = Counter()
+_recording = False
 _initialized = False
 _forked = False
 
@@ -41,7 +43,6 @@ class NeuronTensor(torch.Tensor):  # type: ignore[misc]
     """A tensor of the device. Operators run on the CPU tensor that it holds."""
 
     held: torch.Tensor
-    operators: ClassVar[Counter[str]] = Counter()
 
     @staticmethod
     def __new__(cls, held: torch.Tensor) -> NeuronTensor:
@@ -103,7 +104,8 @@ def start() -> None:
     # Modules keep their parameters when they move, and with them the weights that layers share.
     torch.__future__.set_swap_module_params_on_conversion(True)
     backend_registration._setup_privateuseone_for_python_backend("neuron", backend_module=device)
-    os.register_at_fork(after_in_child=_after_fork)
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(after_in_child=_after_fork)
 
     # There are no storages on this device: torch.load(map_location="neuron") leaves tensors on the CPU.
     torch.serialization.register_package(
@@ -131,7 +133,8 @@ def _fallback(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _run(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Run an operator on the CPU. What it wrote to is returned as it came, everything else as a new tensor."""
-    NeuronTensor.operators[str(function)] += 1
+    if _recording:
+        _operators[function.name()] += 1
     schema = function._schema
     if function is torch.ops.aten._to_copy.default or function is torch.ops.aten.copy_.default:
         return _copy(function, args, kwargs)
@@ -297,9 +300,14 @@ def reset_peak() -> None:
     pass
 
 
+def record_operators(on: bool) -> None:
+    global _recording
+    _recording = on
+
+
 def operators() -> dict[str, int]:
-    return dict(NeuronTensor.operators)
+    return dict(_operators)
 
 
 def clear_operators() -> None:
-    NeuronTensor.operators.clear()
+    _operators.clear()

@@ -44,6 +44,20 @@ def first_use() -> str | None:
     return _first_use
 
 
+def record_operators(on: bool = True) -> None:
+    """Count the operators that run on the device from now on, or no longer."""
+    from neuron_shim.simulate import device
+
+    device.record_operators(on)
+
+
+def executed_operators() -> dict[str, int]:
+    """How often each operator ran while they were counted, by the names that torch has for them (``aten::mm``)."""
+    from neuron_shim.simulate import device
+
+    return device.executed_operators()
+
+
 def add_graph(graph: CompiledGraph) -> None:
     _graphs.append(graph)
 

@@ -195,3 +195,10 @@ def test_pipeline_parallelism_is_for_a_person() -> None:
 
     assert "pipeline_parallel_size=2" in migration.text
     assert "# TODO(neuron-migrate NM110): Pipeline parallel training has no native form" in migration.text
+
+
+def test_a_parser_in_a_one_line_block_keeps_its_defaults_to_itself() -> None:
+    body = "if True: parser = NeuronHfArgumentParser(NeuronTrainingArguments)\nelse: parser = None\n"
+    (line,) = [line for line in migrate(IMPORTS + body).text.splitlines() if "set_defaults" in line]
+
+    assert line.startswith("if True: parser = HfArgumentParser(TrainingArguments); parser.set_defaults(")
