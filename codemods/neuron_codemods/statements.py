@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -83,7 +84,7 @@ def insert_after(module: Module, statement: ast.stmt, lines: Sequence[str]) -> E
         statement = following
     first = first_line_statement(module, statement)
     if first not in block:
-        return Edit.insert(source.span(statement)[1], "".join(f"; {part}" for part in _one_line(lines)))
+        return Edit.insert(source.span(statement)[1], "".join(f"; {part}" for part in _on_one_line(lines)))
     offset = source.line_end(max(source.span(statement)[1] - 1, 0))
     indentation = source.indentation(start_of(source, first))
     newline = source.newline(source.span(statement)[0])
@@ -93,10 +94,11 @@ def insert_after(module: Module, statement: ast.stmt, lines: Sequence[str]) -> E
     return Edit.insert(offset, text)
 
 
-def _one_line(lines: Sequence[str]) -> list[str]:
-    """Statements over several lines as one line each."""
-    text = "\n".join(line for line in lines if line)
-    return [" ".join(text.split())] if text else []
+def _on_one_line(lines: Sequence[str]) -> list[str]:
+    """The statements in some lines, each on one line."""
+    text = "\n".join(lines)
+    parts = (ast.get_source_segment(text, node) or "" for node in ast.parse(text).body)
+    return [re.sub(r"\s*\n\s*", " ", part) for part in parts]
 
 
 def remove(module: Module, statements: Iterable[ast.stmt], commented: Collection[ast.stmt] = ()) -> list[Edit]:

@@ -157,7 +157,8 @@ INSERTED_AFTER = {
     "a block without a newline at the end": ("if a:\n\tgone", "if a:\n\tgone\n\tnew()"),
     "a semicolon": ("gone; a\nb\n", "gone; a\nnew()\nb\n"),
     "a semicolon in a block": ("if a:\n    gone; b; c\nd\n", "if a:\n    gone; b; c\n    new()\nd\n"),
-    "a one-line suite": ("if a: gone\nb\n", "if a: gone\nnew()\nb\n"),
+    "a one-line suite": ("if a: gone\nb\n", "if a: gone; new()\nb\n"),
+    "the first in a one-line suite": ("if a: gone; b\nc\n", "if a: gone; b; new()\nc\n"),
     "a semicolon over two lines": ('gone; a = """\n"""\nb\n', 'gone; a = """\n"""\nnew()\nb\n'),
 }
 
