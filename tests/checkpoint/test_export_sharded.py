@@ -15,7 +15,14 @@ from neuron_shim.checkpoint.export import export_checkpoint
 from .models import adapted, contents, decoder, differing, state_of
 from .processes import HERE, launch
 
-pytestmark = pytest.mark.slow
+# PEFT 0.21 asks transformers 5.24 for something by its old name.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:.*tie_word_embeddings=True. and a tied layer is part of the adapter:UserWarning"
+    ),
+]
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,13 @@ def check(train: Callable[..., Log], folder: Path, **settings: Any) -> None:
     assert not agrees(control, whole, within=1e-3)
 
 
-def test_one_process(train: Callable[..., Log], tmp_path: Path) -> None:
+def test_one_process(tmp_path: Path) -> None:
+    from .train import main
+
+    def train(output: str, mode: str, stop: int = 0) -> Log:
+        return main(tmp_path / output, mode, stop)
+
+    decoder(tied=True).save_pretrained(tmp_path / "base")
     check(train, tmp_path)
     checkpoint = tmp_path / "cut" / "checkpoint-4"
     assert json.loads((checkpoint / "resume.json").read_text(encoding="utf-8")) == {"global_step": 4, "world_size": 1}

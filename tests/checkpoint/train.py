@@ -1,7 +1,7 @@
-"""A run that can be cut off and resumed:  [torchrun] train.py OUTPUT MODE [STOP]
+"""A run that can be cut off and resumed:  [torchrun] train.py OUTPUT MODE STOP
 
 MODE: "fresh", "resume", or "control", which resumes everything but the optimizer. STOP: the step after which the run
-ends as if it were interrupted. The last line is the log: step, loss and gradient norm.
+ends as if it were interrupted, or 0. The last line is the log: step, loss and gradient norm.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Samples(torch.utils.data.Dataset):
         return {"input_ids": self.ids[number], "labels": self.ids[number]}
 
 
-def main(output: Path, mode: str, stop: int, *, lora: bool) -> None:
+def main(output: Path, mode: str, stop: int, *, lora: bool = False, dropout: float = 0.1) -> list[Any]:
     configure()
     set_seed(0)
     model = AutoModelForCausalLM.from_pretrained(
         output.parent / "base",
         distributed_config=DistributedConfig(**parallel_sizes()),
         dtype=torch.float32,
-        attention_dropout=float(os.environ.get("DROPOUT", "0.1")),  # so that the random numbers count as well
+        attention_dropout=dropout,  # so that the random numbers count as well
     )
     if lora:
         from peft import LoraConfig, get_peft_model
@@ -76,17 +76,16 @@ def main(output: Path, mode: str, stop: int, *, lora: bool) -> None:
     if mode == "control":
         trainer._load_optimizer_and_scheduler = lambda checkpoint: None
     trainer.train(resume_from_checkpoint=None if mode == "fresh" else True)
-    if trainer.is_world_process_zero():
-        log = [entry for entry in trainer.state.log_history if "loss" in entry]
-        print(json.dumps([(entry["step"], entry["loss"], float(entry["grad_norm"])) for entry in log]))
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+    log = [entry for entry in trainer.state.log_history if "loss" in entry]
+    return [(entry["step"], entry["loss"], float(entry["grad_norm"])) for entry in log]
 
 
 if __name__ == "__main__":
-    main(
-        Path(sys.argv[1]),
-        sys.argv[2],
-        int(sys.argv[3]) if len(sys.argv) > 3 else 0,
-        lora="LORA" in os.environ,
+    folder, mode, stop = sys.argv[1:]
+    log = main(
+        Path(folder), mode, int(stop), lora="LORA" in os.environ, dropout=float(os.environ.get("DROPOUT", "0.1"))
     )
+    if os.environ.get("RANK", "0") == "0":
+        print(json.dumps(log))
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()

@@ -89,6 +89,7 @@ def test_generate_compiles_one_graph_with_a_static_cache(simulated: Callable[...
     assert found == {**ALIKE, "compiled": True, "graphs": 1}
 
 
+@pytest.mark.slow
 def test_trains_as_on_the_cpu(
     train: Callable[..., Training], on_cpu: Callable[[str], Training], compiled: dict[str, str]
 ) -> None:
