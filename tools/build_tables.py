@@ -69,7 +69,8 @@ NO_EXPORT = (
 )
 OLD_SHARDS = (
     "Delete the call for checkpoints that the native Trainer saves: they are whole safetensors already. Shards that "
-    "Optimum Neuron wrote cannot be read by {native}: convert them once with neuron_shim.checkpoint."
+    "Optimum Neuron wrote cannot be read by {native}: consolidate them once with optimum-cli neuron consolidate, in "
+    "the old environment."
 )
 MAIN_PROCESS = (
     "Replace {symbol} with accelerate.PartialState().is_main_process or, in a trainer, "
@@ -672,7 +673,8 @@ BY_NOTE: tuple[tuple[str, Entry], ...] = (
     (
         "Returns an in-memory state dict",
         manual(
-            "Convert the old shards to safetensors once with neuron_shim.checkpoint and load those: nothing native "
+            "Consolidate the old shards once with optimum-cli neuron consolidate, in the old environment, and load "
+            "those: nothing native "
             "reads them into memory."
         ),
     ),
@@ -1296,10 +1298,12 @@ REASONS: dict[str, str] = {
     "lazy_load pipeline_parallel_size=": NO_PIPELINE,
     "lazy_optimizer optimizer_cls=": "Use the optimizer class itself.",
     "consolidate checkpoint_dir=": (
-        "Convert shards of Optimum Neuron with neuron_shim.checkpoint: the native function cannot read them."
+        "Consolidate shards of Optimum Neuron with optimum-cli neuron consolidate, in the old environment: the "
+        "native function cannot read them."
     ),
     "consolidate output_dir=": (
-        "Convert shards of Optimum Neuron with neuron_shim.checkpoint: the native function cannot read them."
+        "Consolidate shards of Optimum Neuron with optimum-cli neuron consolidate, in the old environment: the "
+        "native function cannot read them."
     ),
     "consolidate save_format=": "Delete it: the result is always safetensors.",
     "lora_config target_modules=": (

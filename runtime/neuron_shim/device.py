@@ -60,4 +60,4 @@ def accelerator_kind() -> str | None:
     found = torch.accelerator.current_accelerator()
     if found is None or (found.type == "mps" and world_size() > 1):
         return None
-    return found.type
+    return str(found.type)

@@ -64,6 +64,7 @@ def test_builds_once(compiler: Compiler) -> None:
     assert compiler.runs() == ["-c", "-c", "-shared"]
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_build_once(compiler: Compiler, folder: Path) -> None:
     environment = {
         "NEURON_SHIM_CACHE": str(folder / "cache"),

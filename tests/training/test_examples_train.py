@@ -78,6 +78,7 @@ def test_several_processes_train_as_one(
     assert_saved_is_trained(example, several)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lora_sft", "full_finetune"])
 def test_bf16_keeps_trained_weights_in_float32(
     name: str,

@@ -8,7 +8,6 @@ https://huggingface.co/docs/transformers/main_classes/trainer
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from neuron_codemods.edits import Change
