@@ -5,8 +5,9 @@
 Builds a synthetic Llama-like checkpoint of that many GB (bfloat16, random bytes), then for each case exports it, and
 copies what was exported with ``shutil.copyfile``; each in a process of its own, in turn, the best of ``--repeats``.
 Both leave their bytes on the disk: the export syncs its files, so the copy is timed up to its fsync too. The time of
-the bare copy, which mostly ends in the page cache, is given beside it. Neither cache is emptied. Memory is the peak resident memory of the exporting
-process above that of the same process before it begins (the interpreter, and torch where the case needs it).
+the bare copy, which mostly ends in the page cache, is given beside it. Neither cache is emptied. Memory is
+the peak resident memory of the exporting process above that of the same process before it begins (the interpreter, and
+torch where the case needs it).
 
 Exit status 1 if a case breaks a limit: memory at most 1.5 x (largest tensor + shard size) and throughput at least half
 of the synced copy.
