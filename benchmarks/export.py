@@ -51,14 +51,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=float, default=1.0, help="GB of the checkpoint (default 1)")
     parser.add_argument("--folder", type=Path, help="where to put it; needs three times the size, five with fp32")
-    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--only", default="", help="measure the cases whose name has this in it")
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--worker", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
         return worker(given.worker)
     with tempfile.TemporaryDirectory(dir=given.folder, prefix="export-benchmark-") as name:
-        rows = [measure(case, given.size, Path(name), given.repeats) for case in CASES]
+        rows = [measure(case, given.size, Path(name), given.repeats) for case in CASES if given.only in case.name]
     print(json.dumps(rows, indent=1) if given.json else table(rows))
     return 0 if all(row["memory_ok"] and row["throughput_ok"] for row in rows) else 1
 

@@ -1,7 +1,7 @@
 """Saves models that are sharded at load without their optimizer, which transformers cannot checkpoint.
 
 transformers 5 refuses at construction: "Resuming is not supported for models sharded at load time". The script gets
-`save_only_model=True`; its checkpoints load anywhere, but a resumed run starts with a fresh optimizer.
+`save_only_model=True`, and where it resumes a callback that saves the optimizer beside its checkpoints.
 
 https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
 """
@@ -11,7 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.edits import CallEdit, Change
+from neuron_codemods.edits import CallEdit, Change, InsertLines
+from neuron_codemods.imports import existing_import, local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.defaults import is_copy, saves_only_model
@@ -28,7 +29,13 @@ RULE = Rule(
 
 _MESSAGE = (
     "A model sharded at load cannot checkpoint its optimizer natively: checkpoints hold the model only "
-    "(save_only_model=True), and a resumed run starts with a fresh optimizer."
+    "(save_only_model=True), and without neuron_shim.ResumeCallback a resumed run starts with a fresh optimizer."
+)
+
+CALLBACK = "neuron_shim.ResumeCallback"
+_RESUMING = (
+    "ResumeCallback saves the optimizer beside each checkpoint and loads it again, which the trainer does not do for "
+    "a model that is sharded. Checkpoints of the old stack have no optimizer that it can read."
 )
 
 
@@ -66,16 +73,23 @@ def _best_model(module: Module, made: Arguments) -> Iterator[Change]:
 
 
 def _resumes(module: Module) -> Iterator[Change]:
+    """A callback saves and loads the optimizer where the script says that it resumes."""
+    saves = [item for item in all_arguments(module) if literal(item.value("save_strategy")) != "no"]
+    if existing_import(module, CALLBACK) is not None or not saves:
+        return
     for call in module.calls:
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "train":
-            resume = keyword(call, "resume_from_checkpoint")
-            if resume is not None and literal(resume.value) not in (None, False):
-                message = (
-                    "Resuming fails for a model sharded at load: load the model from the checkpoint folder and train "
-                    "on, "
-                    "with a fresh optimizer."
-                )
-                yield Change(Outcome.REVIEW, resume, message)
+        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "train"):
+            continue
+        resume = keyword(call, "resume_from_checkpoint")
+        if resume is None or literal(resume.value) in (None, False):
+            continue
+        trainer = call.func.value
+        if isinstance(trainer, ast.Name):
+            line = f"{trainer.id}.add_callback({local_name(module, CALLBACK)}({trainer.id}))"
+            edit = InsertLines(module.statement(call), (line,))
+            yield Change(Outcome.REVIEW, resume, _RESUMING, (edit,), (CALLBACK,))
+        else:
+            yield Change(Outcome.REVIEW, resume, f"{_RESUMING} Add it to the trainer before it trains.")
 
 
 CASES = (
@@ -116,6 +130,28 @@ load_best_model_at_end=True)
 model = AutoModelForCausalLM.from_pretrained("my/model")
 """,
         (Outcome.MANUAL,),
+    ),
+    Case(
+        "a run that resumes",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from transformers import AutoModelForCausalLM
+
+args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_only_model=True)
+model = AutoModelForCausalLM.from_pretrained("my/model")
+trainer = NeuronTrainer(model=model, args=args)
+trainer.train(resume_from_checkpoint=True)
+""",
+        """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from transformers import AutoModelForCausalLM
+from neuron_shim import ResumeCallback
+
+args = NeuronTrainingArguments("out", tensor_parallel_size=8, save_only_model=True)
+model = AutoModelForCausalLM.from_pretrained("my/model")
+trainer = NeuronTrainer(model=model, args=args)
+trainer.add_callback(ResumeCallback(trainer))
+trainer.train(resume_from_checkpoint=True)
+""",
+        (Outcome.REVIEW,),
     ),
     Case(
         "nothing is saved",
