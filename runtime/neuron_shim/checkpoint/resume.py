@@ -32,8 +32,8 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         trainer.add_callback(ResumeCallback(trainer))
         trainer.train(resume_from_checkpoint=True)  # or a folder; as the old script wrote it
 
-    The model is loaded as for a fresh run, with the same ``distributed_config``; its weights then come from the
-    checkpoint. The optimizer is saved in blocks, by parameter names, so that a run may be resumed with another number
+    The model is loaded as for a fresh run, with a ``distributed_config``; its weights then come from the checkpoint.
+    The optimizer is saved in blocks, by parameter names, so that a run may be resumed with another number
     of processes or other parallel sizes; the random numbers of the ranks are then new.
 
     Beside the files of the model, a checkpoint has ``optimizer_distributed/``, ``scheduler.pt``, ``rng_state_*.pth``
