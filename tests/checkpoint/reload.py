@@ -5,7 +5,6 @@ Prints the names of tensors that differ from those in the file STATE.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 
@@ -13,8 +12,17 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+
+class NoShim:
+    """Makes ``import neuron_shim`` fail, wherever it may be installed."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name.partition(".")[0] == "neuron_shim":
+            raise ModuleNotFoundError(f"{name} must not be needed to load a checkpoint", name=name)
+
+
+sys.meta_path.insert(0, NoShim())  # type: ignore[arg-type]
 folder, state = sys.argv[1:]
-assert importlib.util.find_spec("neuron_shim") is None
 model, info = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True)
 AutoTokenizer.from_pretrained(folder)
 expected, found = load_file(state), dict(model.state_dict())
