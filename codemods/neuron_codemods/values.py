@@ -121,6 +121,8 @@ class Arguments:
     """The literals of the mappings that the call takes arguments from and that serve for nothing else."""
     unread: tuple[ast.keyword, ...] = ()
     """The other mappings that the call takes arguments from."""
+    own: frozenset[str] = frozenset()
+    """The fields that a class derived in this module defines itself."""
 
     @property
     def holders(self) -> tuple[Holder, ...]:
@@ -148,15 +150,32 @@ def all_arguments(module: Module) -> tuple[Arguments, ...]:
 
 def _arguments(module: Module) -> Iterator[Arguments]:
     for call in module.calls:
-        native = module.native(call.func)
-        if native in ARGUMENT_CLASSES:
+        found = argument_class(module, call.func)
+        if found is not None:
             mappings, unread = _mappings(module, call)
-            yield Arguments(call, native or "", False, is_neuron(module, call.func), mappings, unread)
-        elif native == PARSER:
+            base, own = found
+            yield Arguments(call, module.native(base) or "", False, is_neuron(module, base), mappings, unread, own)
+        elif module.native(call.func) == PARSER:
             for node in parsed_classes(module, call):
-                parsed = module.native(node)
-                if parsed in ARGUMENT_CLASSES:
-                    yield Arguments(call, parsed or "", True, is_neuron(module, node))
+                parsed = argument_class(module, node)
+                if parsed is not None:
+                    base, own = parsed
+                    yield Arguments(call, module.native(base) or "", True, is_neuron(module, base), own=own)
+
+
+def argument_class(module: Module, node: ast.AST) -> tuple[ast.AST, frozenset[str]] | None:
+    """The class of training arguments that an expression is or derives from in this module, and its own fields."""
+    if module.native(node) in ARGUMENT_CLASSES:
+        return node, frozenset()
+    binding = module.binding(node) if isinstance(node, ast.Name) else None
+    if binding is None or not isinstance(binding.node, ast.ClassDef):
+        return None
+    own = frozenset(
+        item.target.id
+        for item in binding.node.body
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+    )
+    return next(((base, own) for base in binding.node.bases if module.native(base) in ARGUMENT_CLASSES), None)
 
 
 def _mappings(module: Module, call: ast.Call) -> tuple[tuple[Holder, ...], tuple[ast.keyword, ...]]:
@@ -247,7 +266,8 @@ def _of_parameter(module: Module, binding: Binding, depth: int) -> Arguments | N
         if found is not None:
             return found
     if parameter.annotation is not None:
-        native = module.native(parameter.annotation)
+        annotated = argument_class(module, parameter.annotation)
+        native = module.native(annotated[0]) if annotated is not None else None
         matching = [item for item in all_arguments(module) if item.native == native]
         if len(matching) == 1:
             return matching[0]
@@ -313,7 +333,8 @@ def _of_unpacking(module: Module, binding: Binding) -> Arguments | None:
         if arguments.is_parsed and isinstance(value, ast.Call) and _parses(module, value, arguments.call):
             classes = parsed_classes(module, arguments.call)
             index = target.elts.index(binding.node)  # type: ignore[arg-type]
-            if index < len(classes) and module.native(classes[index]) == arguments.native:
+            found = argument_class(module, classes[index]) if index < len(classes) else None
+            if found is not None and module.native(found[0]) == arguments.native:
                 return arguments
     return None
 

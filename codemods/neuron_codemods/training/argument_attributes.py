@@ -62,7 +62,8 @@ def check(module: Module) -> Iterator[Change]:
         made = arguments_of(module, attribute.value)
         if made is None and not _is_arguments(module, attribute):
             continue
-        yield from _attribute(module, attribute, made)
+        if made is None or attribute.attr not in made.own:
+            yield from _attribute(module, attribute, made)
     yield from _unused_configs(module)
 
 

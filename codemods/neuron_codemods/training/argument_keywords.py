@@ -91,7 +91,7 @@ def check(module: Module) -> Iterator[Change]:
             continue
         for holder in made.holders:
             for item in named(holder):
-                if item.arg is not None:
+                if item.arg is not None and item.arg not in made.own:
                     given = Given(module, made, holder, item)
                     change = _HANDLERS.get(item.arg, _by_table)(given)
                     if change is not None:

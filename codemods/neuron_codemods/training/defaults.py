@@ -45,7 +45,8 @@ def changed(module: Module, made: Arguments) -> dict[str, str]:
     if made.native == SFT_CONFIG:
         wanted.update(SFT)
     if may_be_tensor_parallel(module):
-        del wanted["average_tokens_across_devices"]
+        wanted.pop("average_tokens_across_devices")
+    wanted = {name: text for name, text in wanted.items() if name not in made.own}
     if not made.is_parsed:
         wanted = {name: text for name, text in wanted.items() if not _is_given(made, name)}
         if constant(module, made.value("bf16")) is True and not made.has("use_cpu"):
