@@ -68,7 +68,7 @@ def measured(tree: Path, name: str, runs: int) -> str:
         ("start Python", f"{start:.3f}", f"{start / read:.2f}"),
         ("neuron-migrate --help", f"{version:.3f}", f"{version / read:.2f}"),
         ("walk and read", f"{read:.3f}", "1.00"),
-        ("walk, read and look for four words", f"{search:.3f}", f"{search / read:.2f}"),
+        ("walk, read and look for the words", f"{search:.3f}", f"{search / read:.2f}"),
         ("neuron-migrate --check", f"{ours:.3f}", f"{ours / read:.2f}"),
     ]
     title = f"Nothing to migrate: {len(sizes):,} files, {sum(sizes) / 1e6:.1f} MB, of {name}"
