@@ -12,7 +12,7 @@ from neuron_codemods import data, fstrings, scopes
 from neuron_codemods.data import Symbol
 from neuron_codemods.project import Project
 from neuron_codemods.scopes import Binding, Reference, Scope
-from neuron_codemods.source import Source, parse, parse_expression
+from neuron_codemods.source import Source, parse_expression
 
 _ABOVE = ("optimum", "optimum.exporters")
 """Packages that Optimum Neuron shares with others."""
@@ -403,12 +403,3 @@ class Module:
 def _is_elsewhere(qualified: str) -> bool:
     """Whether a dotted name lies in ``optimum`` and not in its neuron part."""
     return qualified.startswith("optimum.") and qualified not in _ABOVE and not data.is_neuron_module(qualified)
-
-
-def is_python(text: str) -> bool:
-    """Whether a text parses."""
-    try:
-        parse(text)
-    except ValueError:
-        return False
-    return True

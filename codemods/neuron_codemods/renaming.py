@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 
 from neuron_codemods.data import Symbol, all_symbols
@@ -48,10 +48,10 @@ def _message(module: Module, binding: Binding, symbol: Symbol) -> str:
     return f"{symbol.message} The old name stays as an alias: {kept}."
 
 
-def without_native(module: Module, accepts: Accepts) -> Iterator[Change]:
-    """A change for each name that has no native one: an unused import goes, anything else is for a person."""
+def without_native(module: Module, categories: Collection[str]) -> Iterator[Change]:
+    """A change for each name of these categories that has no native one: an unused import goes, else it is marked."""
     for binding, symbol in imported(module):
-        if symbol.rename or not accepts(symbol):
+        if symbol.rename or symbol.category not in categories:
             continue
         unused = not any(module.references(binding)) and must_keep_name(module, binding) is None
         if symbol.dropped and unused and len(binding.scope.bindings[binding.name]) == 1:
@@ -60,10 +60,10 @@ def without_native(module: Module, accepts: Accepts) -> Iterator[Change]:
         else:
             yield Change(Outcome.MANUAL, binding.node, _named(symbol))
     for _, node, symbol in attributes(module):
-        if not symbol.rename and accepts(symbol):
+        if not symbol.rename and symbol.category in categories:
             yield Change(Outcome.MANUAL, node, _named(symbol))
     for _, name, symbol in star_uses(module):
-        if not symbol.rename and accepts(symbol):
+        if not symbol.rename and symbol.category in categories:
             yield Change(Outcome.MANUAL, name, _named(symbol))
 
 

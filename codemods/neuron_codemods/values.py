@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -99,6 +99,11 @@ def rename_attribute(module: Module, attribute: ast.Attribute, name: str) -> Edi
 def keyword(call: ast.Call, *names: str) -> ast.keyword | None:
     """The argument of a call with one of these keywords."""
     return next((item for item in call.keywords if item.arg in names), None)
+
+
+def derives_from(module: Module, node: ast.AST, classes: Collection[str]) -> bool:
+    """Whether a node is the definition of a class with one of these native classes as a base."""
+    return isinstance(node, ast.ClassDef) and any(module.native(base) in classes for base in node.bases)
 
 
 def has_splat(call: ast.Call) -> bool:

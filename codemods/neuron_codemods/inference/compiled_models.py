@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuron_codemods.data import Symbol
 from neuron_codemods.edits import Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -28,12 +27,8 @@ RULE = Rule(
 CATEGORIES = frozenset({"generation", "model-inference", "pipeline", "sentence-transformers", "vllm"})
 
 
-def accepts(symbol: Symbol) -> bool:
-    return symbol.category in CATEGORIES
-
-
 def check(module: Module) -> Iterator[Change]:
-    yield from without_native(module, accepts)
+    yield from without_native(module, CATEGORIES)
 
 
 CASES = (

@@ -15,7 +15,7 @@ from neuron_codemods.edits import Change, Edit
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import TRAINER_CLASSES
+from neuron_codemods.values import TRAINER_CLASSES, derives_from
 
 RULE = Rule(
     code="NM123",
@@ -36,9 +36,7 @@ def check(module: Module) -> Iterator[Change]:
     if not trains(module):
         return
     for definition in module.names.statements:
-        if not isinstance(definition, ast.ClassDef):
-            continue
-        if not any(module.native(base) in TRAINER_CLASSES for base in definition.bases):
+        if not (isinstance(definition, ast.ClassDef) and derives_from(module, definition, TRAINER_CLASSES)):
             continue
         for method in definition.body:
             if isinstance(method, ast.FunctionDef) and method.name == "compute_loss" and _lacks(method.args):

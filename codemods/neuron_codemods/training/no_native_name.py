@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuron_codemods.data import Symbol
 from neuron_codemods.edits import Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -27,12 +26,8 @@ RULE = Rule(
 CATEGORIES = frozenset({"distributed", "model-training", "peft", "trainer", "training-args", "utils"})
 
 
-def accepts(symbol: Symbol) -> bool:
-    return symbol.category in CATEGORIES
-
-
 def check(module: Module) -> Iterator[Change]:
-    yield from without_native(module, accepts)
+    yield from without_native(module, CATEGORIES)
 
 
 CASES = (

@@ -71,10 +71,6 @@ class Load:
     """Whether the model gets a ``distributed_config``."""
 
     @property
-    def is_causal(self) -> bool:
-        return self.native.endswith(CAUSAL)
-
-    @property
     def method(self) -> str:
         assert isinstance(self.call.func, ast.Attribute)
         return self.call.func.attr

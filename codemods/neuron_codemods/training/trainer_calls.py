@@ -22,6 +22,7 @@ from neuron_codemods.values import (
     TRAINERS,
     Arguments,
     all_arguments,
+    derives_from,
     keyword,
     literal,
     remove_argument,
@@ -100,10 +101,7 @@ def _is_super_call(module: Module, call: ast.Call) -> bool:
         return False
     if function.value.func.id != "super":
         return False
-    return any(
-        isinstance(above, ast.ClassDef) and any(module.native(base) in TRAINER_CLASSES for base in above.bases)
-        for above in module.ancestors(call)
-    )
+    return any(derives_from(module, above, TRAINER_CLASSES) for above in module.ancestors(call))
 
 
 def _tokenizer(call: ast.Call) -> Iterator[Change]:
@@ -197,11 +195,7 @@ def _is_trainer(module: Module, node: ast.expr) -> bool:
         return module.native(binding.value.func) in TRAINER_CLASSES
     if node.id != "self":
         return False
-    return any(
-        isinstance(above, ast.ClassDef)
-        and any(module.native(base) in TRAINERS | {SFT_TRAINER} for base in above.bases)
-        for above in module.ancestors(node)
-    )
+    return any(derives_from(module, above, TRAINERS | {SFT_TRAINER}) for above in module.ancestors(node))
 
 
 CASES = (
