@@ -17,6 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from neuron_shim.compiling import compile_static
 from neuron_shim.device import neuron_device
 from neuron_shim.environment import is_main_process
 from neuron_shim.parallel import parallel_sizes
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from neuron_shim.checkpoint.export import export_checkpoint as export_checkpoint
     from neuron_shim.checkpoint.resume import ResumeCallback as ResumeCallback
 
-__all__ = ["configure", "is_main_process", "neuron_device", "parallel_sizes"]
+__all__ = ["compile_static", "configure", "is_main_process", "neuron_device", "parallel_sizes"]
 
 __version__: str
 

@@ -392,6 +392,16 @@ def check_compiled_recompile_limit_holds() -> None:
     assert len(simulate.compiled_graphs()) - before == torch._dynamo.config.recompile_limit == 8
 
 
+def check_compiled_by_the_shim() -> None:
+    from neuron_shim import compile_static, simulate
+
+    layer = compile_static(nn.Linear(6, 2).to(DEVICE), fullgraph=True)
+    before = len(simulate.compiled_graphs())
+    for rows in (4, 2, 4):
+        assert layer(torch.ones(rows, 6, device=DEVICE)).shape == (rows, 2)
+    assert [graph.shapes for graph in simulate.compiled_graphs()[before:]] == [((4, 6),), ((2, 6),)]
+
+
 def main() -> None:
     native = sys.argv[1:] != ["python"]
     results = {}
