@@ -25,7 +25,8 @@ def compile_static(module: ModuleT, **options: Any) -> ModuleT:
     the module runs eagerly: nothing there needs a compiler, and results are those of the plain module.
 
     The module is compiled in place and returned, so that its class, its attributes and the names in its state dict
-    stay: ``save_pretrained``, ``isinstance`` and pipelines work as before. Do not use it for a model that generates:
+    stay: ``save_pretrained``, ``isinstance`` and pipelines work as before. A bare layer of ``torch.nn`` stays eager:
+    torch compiles in place only what a library or a script defines. Do not use it for a model that generates:
     ``generate(cache_implementation="static")`` compiles the decoding step by itself.
 
     Args:

@@ -395,10 +395,18 @@ def check_compiled_recompile_limit_holds() -> None:
 def check_compiled_by_the_shim() -> None:
     from neuron_shim import compile_static, simulate
 
-    layer = compile_static(nn.Linear(6, 2).to(DEVICE), fullgraph=True)
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(6, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(x).relu()
+
+    model = compile_static(Model().to(DEVICE), fullgraph=True)
     before = len(simulate.compiled_graphs())
     for rows in (4, 2, 4):
-        assert layer(torch.ones(rows, 6, device=DEVICE)).shape == (rows, 2)
+        assert model(torch.ones(rows, 6, device=DEVICE)).shape == (rows, 2)
     assert [graph.shapes for graph in simulate.compiled_graphs()[before:]] == [((4, 6),), ((2, 6),)]
 
 
