@@ -8,28 +8,26 @@ https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Train
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from neuron_codemods.data import Keyword, keywords
-from neuron_codemods.edits import AnyEdit, CallEdit, Change, Holder, InsertLines
+from neuron_codemods.edits import Change
+from neuron_codemods.given import (
+    Given,
+    Handler,
+    dropped,
+    flag_to_value,
+    into_mapping,
+    log_level_replica,
+    logging_dir,
+    renamed,
+    report_to,
+    warmup_ratio,
+)
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import loads, trains
-from neuron_codemods.values import (
-    SFT_CONFIG,
-    UNKNOWN,
-    Arguments,
-    all_arguments,
-    constant,
-    is_copied,
-    literal,
-    named,
-    remove_argument,
-    rename_argument,
-    replace_value,
-)
+from neuron_codemods.values import SFT_CONFIG, UNKNOWN, Arguments, all_arguments, is_copied, named
 
 RULE = Rule(
     code="NM110",
@@ -44,43 +42,6 @@ _UNREAD = (
     "This mapping cannot be read here: take out of it what native arguments refuse (tensor_parallel_size, zero_1, "
     "overwrite_output_dir, evaluation_strategy, warmup_ratio ...)."
 )
-
-
-@dataclass(frozen=True)
-class Given:
-    """A keyword in a call that makes training arguments."""
-
-    module: Module
-    made: Arguments
-    holder: Holder
-    item: ast.keyword
-
-    @property
-    def name(self) -> str:
-        return self.item.arg or ""
-
-    @property
-    def known(self) -> object:
-        return constant(self.module, self.item.value)
-
-    @property
-    def text(self) -> str:
-        return self.module.source.segment(self.item.value)
-
-    def change(self, outcome: Outcome, message: str, *edits: AnyEdit, requires: tuple[str, ...] = ()) -> Change:
-        return Change(outcome, self.item, message, edits, requires)
-
-    def remove(self) -> CallEdit:
-        return remove_argument(self.holder, self.item)
-
-    def rename(self, name: str) -> CallEdit:
-        return rename_argument(self.holder, self.item, name)
-
-    def replace(self, text: str) -> CallEdit:
-        return replace_value(self.holder, self.item, text)
-
-    def has(self, name: str) -> bool:
-        return self.made.has(name)
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -114,7 +75,7 @@ def _by_table(given: Given) -> Change | None:
         return None
     row = rows[0]
     if row.action == "rename" and row.native.isidentifier():
-        return _renamed(row.native)(given)
+        return renamed(row.native)(given)
     if row.action == "drop" or (given.known is not UNKNOWN and repr(given.known) in _inert(row)):
         return given.change(Outcome.REWRITTEN, f"{given.name} goes. {row.reason}".strip(), given.remove())
     return given.change(Outcome.MANUAL, f"{given.name}: {row.reason}")
@@ -125,28 +86,6 @@ def _inert(row: Keyword) -> tuple[str, ...]:
 
 
 # Handlers -----------------------------------------------------------------------------------------------------------
-
-Handler = Callable[[Given], "Change | None"]
-
-
-def _renamed(name: str, outcome: Outcome = Outcome.REWRITTEN) -> Handler:
-    def handle(given: Given) -> Change:
-        if given.has(name):
-            return given.change(outcome, f"{given.name} goes: {name} is given as well.", given.remove())
-        return given.change(outcome, f"{given.name} is called {name}.", given.rename(name))
-
-    return handle
-
-
-def _dropped(message: str, *, review: str = "", inert: tuple[object, ...] = (None, False)) -> Handler:
-    """A keyword that goes; ``review`` is what to say instead when its value made a difference."""
-
-    def handle(given: Given) -> Change:
-        if review and given.known not in inert:
-            return given.change(Outcome.REVIEW, f"{given.name} goes. {review}", given.remove())
-        return given.change(Outcome.REWRITTEN, f"{given.name} goes. {message}", given.remove())
-
-    return handle
 
 
 def _tensor_parallel(given: Given) -> Change:
@@ -185,77 +124,6 @@ def _zero(given: Given) -> Change:
     return given.change(Outcome.REVIEW, message, given.remove())
 
 
-def _warmup_ratio(given: Given) -> Change:
-    steps = given.made.find("warmup_steps")
-    if steps is not None:
-        if literal(steps[1].value) == 0:
-            zero = remove_argument(*steps)
-            message = "warmup_ratio is called warmup_steps: a float below 1 is a ratio."
-            return given.change(Outcome.REWRITTEN, message, zero, given.rename("warmup_steps"))
-        message = "warmup_ratio goes: warmup_steps, which is given as well, has always won."
-        return given.change(Outcome.REWRITTEN, message, given.remove())
-    known = given.known
-    message = "warmup_ratio is called warmup_steps: a float below 1 is a ratio."
-    if isinstance(known, (int, float)) and known < 1:
-        edits: list[AnyEdit] = [given.rename("warmup_steps")]
-        if isinstance(known, int):
-            edits.append(given.replace("0.0"))
-        return given.change(Outcome.REWRITTEN, message, *edits)
-    if known is None:
-        return given.change(Outcome.REWRITTEN, "warmup_ratio=None goes.", given.remove())
-    return given.change(Outcome.REVIEW, f"{message} A value of 1 or more counts steps.", given.rename("warmup_steps"))
-
-
-def _logging_dir(given: Given) -> Change:
-    if given.known is None:
-        return given.change(Outcome.REWRITTEN, "logging_dir=None goes.", given.remove())
-    statement = given.module.statement(given.holder)
-    line = f'os.environ.setdefault("TENSORBOARD_LOGGING_DIR", {given.text})'
-    message = "logging_dir is the environment variable TENSORBOARD_LOGGING_DIR."
-    if "\n" in given.text or "\r" in given.text or isinstance(statement, (ast.Return, ast.ClassDef)):
-        text = f"{message} Set it before the trainer is made; it was {' '.join(given.text.split())}."
-        return given.change(Outcome.REVIEW, text, given.remove())
-    edits = (given.remove(), InsertLines(statement, (line,)))
-    return given.change(Outcome.REWRITTEN, message, *edits, requires=("os",))
-
-
-def _flag_to_value(keyword_name: str, text: str) -> Handler:
-    """A switch that became a value of another keyword."""
-
-    def handle(given: Given) -> Change:
-        if given.known in (False, None):
-            return given.change(Outcome.REWRITTEN, f"{given.name} goes: it was off.", given.remove())
-        if given.known is True and not given.has(keyword_name):
-            message = f"{given.name}=True is {keyword_name}={text}."
-            return given.change(Outcome.REWRITTEN, message, given.rename(keyword_name), given.replace(text))
-        return given.change(Outcome.MANUAL, f"Write {keyword_name}={text} where {given.name} is true, and delete it.")
-
-    return handle
-
-
-def _to_accelerator_config(given: Given) -> Change:
-    if given.known is None:
-        return given.change(Outcome.REWRITTEN, f"{given.name}=None goes.", given.remove())
-    if given.has("accelerator_config") or (given.has("dispatch_batches") and given.has("split_batches")):
-        return given.change(Outcome.MANUAL, f"Put {given.name} into accelerator_config.")
-    edits = (given.rename("accelerator_config"), given.replace(f'{{"{given.name}": {given.text}}}'))
-    return given.change(Outcome.REWRITTEN, f"{given.name} is a key of accelerator_config.", *edits)
-
-
-def _report_to(given: Given) -> Change | None:
-    if given.known is None:
-        message = 'report_to=None meant every installed integration, which is "all" now.'
-        return given.change(Outcome.REWRITTEN, message, given.replace('"all"'))
-    return None
-
-
-def _log_level_replica(given: Given) -> Change | None:
-    if given.known == "silent":
-        message = 'log_level_replica="silent" is not a level natively; "critical" says as little.'
-        return given.change(Outcome.REWRITTEN, message, given.replace('"critical"'))
-    return None
-
-
 def _precision_switch(given: Given) -> Change:
     message = "The weights stay in the precision in which they are loaded, and bf16=True autocasts."
     return given.change(Outcome.REVIEW, f"{given.name} goes. {message}", given.remove())
@@ -277,53 +145,54 @@ def _deepspeed(given: Given) -> Change:
     )
 
 
-_METRICS = _dropped(
+_METRICS = dropped(
     "It only chose what was logged.",
     review="These metrics are not logged natively; include_num_input_tokens_seen counts tokens.",
     inert=(False, None),
 )
-_BLOCKING = _dropped("Saving always waits.", review="Saving waits until the files are written.")
+_BLOCKING = dropped("Saving always waits.", review="Saving waits until the files are written.")
+_ACCELERATOR = into_mapping("accelerator_config", "dispatch_batches", "split_batches")
 _CHECKPOINT = "Checkpoints are plain safetensors."
 
 _HANDLERS: dict[str, Handler] = {
     "tensor_parallel_size": _tensor_parallel,
     "pipeline_parallel_size": _pipeline_parallel,
     "zero_1": _zero,
-    "evaluation_strategy": _renamed("eval_strategy"),
-    "gradient_checkpointing": _renamed("activation_checkpointing"),
-    "gradient_checkpointing_kwargs": _renamed("activation_checkpointing_kwargs"),
-    "max_seq_length": _renamed("max_length"),
-    "warmup_ratio": _warmup_ratio,
-    "logging_dir": _logging_dir,
-    "overwrite_output_dir": _dropped("The trainer never looked at it."),
-    "save_safetensors": _dropped(_CHECKPOINT, review="Checkpoints are always safetensors.", inert=(None, True)),
-    "use_xser": _dropped(_CHECKPOINT),
+    "evaluation_strategy": renamed("eval_strategy"),
+    "gradient_checkpointing": renamed("activation_checkpointing"),
+    "gradient_checkpointing_kwargs": renamed("activation_checkpointing_kwargs"),
+    "max_seq_length": renamed("max_length"),
+    "warmup_ratio": warmup_ratio,
+    "logging_dir": logging_dir,
+    "overwrite_output_dir": dropped("The trainer never looked at it."),
+    "save_safetensors": dropped(_CHECKPOINT, review="Checkpoints are always safetensors.", inert=(None, True)),
+    "use_xser": dropped(_CHECKPOINT),
     "async_save": _BLOCKING,
-    "group_by_length": _flag_to_value("train_sampling_strategy", '"group_by_length"'),
-    "adafactor": _flag_to_value("optim", '"adafactor"'),
-    "include_inputs_for_metrics": _flag_to_value("include_for_metrics", '["inputs"]'),
-    "dispatch_batches": _to_accelerator_config,
-    "split_batches": _to_accelerator_config,
-    "report_to": _report_to,
-    "log_level_replica": _log_level_replica,
-    "no_cuda": _dropped("It was about CUDA; natively use_cpu would keep the job off the Neuron device."),
-    "use_autocast": _dropped("bf16=True always autocasts."),
+    "group_by_length": flag_to_value("train_sampling_strategy", '"group_by_length"'),
+    "adafactor": flag_to_value("optim", '"adafactor"'),
+    "include_inputs_for_metrics": flag_to_value("include_for_metrics", '["inputs"]'),
+    "dispatch_batches": _ACCELERATOR,
+    "split_batches": _ACCELERATOR,
+    "report_to": report_to,
+    "log_level_replica": log_level_replica,
+    "no_cuda": dropped("It was about CUDA; natively use_cpu would keep the job off the Neuron device."),
+    "use_autocast": dropped("bf16=True always autocasts."),
     "half_precision_backend": _precision_switch,
     "optimizer_use_master_weights": _masters,
     "optimizer_use_fp32_grad_acc": _masters,
-    "optimizer_save_master_weights_in_ckpt": _dropped("The saved weights are the master weights."),
-    "stochastic_rounding_enabled": _dropped(
+    "optimizer_save_master_weights_in_ckpt": dropped("The saved weights are the master weights."),
+    "stochastic_rounding_enabled": dropped(
         "Weights in float32 are rounded to nearest.",
         review="Weights in float32 need no stochastic rounding; NEURON_RT_STOCHASTIC_ROUNDING_EN=1 switches it on.",
     ),
-    "recompute_causal_mask": _dropped(
+    "recompute_causal_mask": dropped(
         "Padding is masked.", review="Natively padding is really masked, where it used to be attended to."
     ),
-    "disable_sequence_parallel": _dropped("There is no sequence parallelism natively.", inert=(True,)),
-    "sequence_parallel_enabled": _dropped(
+    "disable_sequence_parallel": dropped("There is no sequence parallelism natively.", inert=(True,)),
+    "sequence_parallel_enabled": dropped(
         "It was off.", review="There is no sequence parallelism natively: activations need more memory."
     ),
-    "neuron_cc_optlevel": _dropped(
+    "neuron_cc_optlevel": dropped(
         "The compiler chooses.", review="Set NEURON_COMPILER_OPT_LEVEL in the launch script instead."
     ),
     "enable_throughput_metrics": _METRICS,
@@ -331,7 +200,7 @@ _HANDLERS: dict[str, Handler] = {
     "enable_efficiency_metrics": _METRICS,
     "include_tokens_per_second": _METRICS,
     "deepspeed": _deepspeed,
-    "use_liger": _dropped("Liger kernels are for GPUs.", review="Liger kernels are for GPUs: use_liger_kernel there."),
+    "use_liger": dropped("Liger kernels are for GPUs.", review="Liger kernels are for GPUs: use_liger_kernel there."),
 }
 
 CASES = (

@@ -1,0 +1,155 @@
+"""A keyword that a call or a mapping gives, and the changes that many keywords ask for: renamed, gone, moved."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from neuron_codemods.edits import AnyEdit, CallEdit, Change, Holder, InsertLines
+from neuron_codemods.model import Outcome
+from neuron_codemods.module import Module
+from neuron_codemods.values import (
+    Arguments,
+    constant,
+    literal,
+    remove_argument,
+    rename_argument,
+    replace_value,
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A keyword in a call that makes training arguments."""
+
+    module: Module
+    made: Arguments
+    holder: Holder
+    item: ast.keyword
+
+    @property
+    def name(self) -> str:
+        return self.item.arg or ""
+
+    @property
+    def known(self) -> object:
+        return constant(self.module, self.item.value)
+
+    @property
+    def text(self) -> str:
+        return self.module.source.segment(self.item.value)
+
+    def change(self, outcome: Outcome, message: str, *edits: AnyEdit, requires: tuple[str, ...] = ()) -> Change:
+        return Change(outcome, self.item, message, edits, requires)
+
+    def remove(self) -> CallEdit:
+        return remove_argument(self.holder, self.item)
+
+    def rename(self, name: str) -> CallEdit:
+        return rename_argument(self.holder, self.item, name)
+
+    def replace(self, text: str) -> CallEdit:
+        return replace_value(self.holder, self.item, text)
+
+    def has(self, name: str) -> bool:
+        return self.made.has(name)
+
+
+Handler = Callable[[Given], "Change | None"]
+
+
+def renamed(name: str, outcome: Outcome = Outcome.REWRITTEN) -> Handler:
+    def handle(given: Given) -> Change:
+        if given.has(name):
+            return given.change(outcome, f"{given.name} goes: {name} is given as well.", given.remove())
+        return given.change(outcome, f"{given.name} is called {name}.", given.rename(name))
+
+    return handle
+
+
+def dropped(message: str, *, review: str = "", inert: tuple[object, ...] = (None, False)) -> Handler:
+    """A keyword that goes; ``review`` is what to say instead when its value made a difference."""
+
+    def handle(given: Given) -> Change:
+        if review and given.known not in inert:
+            return given.change(Outcome.REVIEW, f"{given.name} goes. {review}", given.remove())
+        return given.change(Outcome.REWRITTEN, f"{given.name} goes. {message}", given.remove())
+
+    return handle
+
+
+def warmup_ratio(given: Given) -> Change:
+    steps = given.made.find("warmup_steps")
+    if steps is not None:
+        if literal(steps[1].value) == 0:
+            zero = remove_argument(*steps)
+            message = "warmup_ratio is called warmup_steps: a float below 1 is a ratio."
+            return given.change(Outcome.REWRITTEN, message, zero, given.rename("warmup_steps"))
+        message = "warmup_ratio goes: warmup_steps, which is given as well, has always won."
+        return given.change(Outcome.REWRITTEN, message, given.remove())
+    known = given.known
+    message = "warmup_ratio is called warmup_steps: a float below 1 is a ratio."
+    if isinstance(known, (int, float)) and known < 1:
+        edits: list[AnyEdit] = [given.rename("warmup_steps")]
+        if isinstance(known, int):
+            edits.append(given.replace("0.0"))
+        return given.change(Outcome.REWRITTEN, message, *edits)
+    if known is None:
+        return given.change(Outcome.REWRITTEN, "warmup_ratio=None goes.", given.remove())
+    return given.change(Outcome.REVIEW, f"{message} A value of 1 or more counts steps.", given.rename("warmup_steps"))
+
+
+def logging_dir(given: Given) -> Change:
+    if given.known is None:
+        return given.change(Outcome.REWRITTEN, "logging_dir=None goes.", given.remove())
+    statement = given.module.statement(given.holder)
+    line = f'os.environ.setdefault("TENSORBOARD_LOGGING_DIR", {given.text})'
+    message = "logging_dir is the environment variable TENSORBOARD_LOGGING_DIR."
+    if "\n" in given.text or "\r" in given.text or isinstance(statement, (ast.Return, ast.ClassDef)):
+        text = f"{message} Set it before the trainer is made; it was {' '.join(given.text.split())}."
+        return given.change(Outcome.REVIEW, text, given.remove())
+    edits = (given.remove(), InsertLines(statement, (line,)))
+    return given.change(Outcome.REWRITTEN, message, *edits, requires=("os",))
+
+
+def flag_to_value(keyword_name: str, text: str) -> Handler:
+    """A switch that became a value of another keyword."""
+
+    def handle(given: Given) -> Change:
+        if given.known in (False, None):
+            return given.change(Outcome.REWRITTEN, f"{given.name} goes: it was off.", given.remove())
+        if given.known is True and not given.has(keyword_name):
+            message = f"{given.name}=True is {keyword_name}={text}."
+            return given.change(Outcome.REWRITTEN, message, given.rename(keyword_name), given.replace(text))
+        return given.change(Outcome.MANUAL, f"Write {keyword_name}={text} where {given.name} is true, and delete it.")
+
+    return handle
+
+
+def into_mapping(keyword_name: str, *others: str) -> Handler:
+    """A keyword that became a key of a mapping, as ``others`` did."""
+
+    def handle(given: Given) -> Change:
+        if given.known is None:
+            return given.change(Outcome.REWRITTEN, f"{given.name}=None goes.", given.remove())
+        if given.has(keyword_name) or any(other != given.name and given.has(other) for other in others):
+            return given.change(Outcome.MANUAL, f"Put {given.name} into {keyword_name}.")
+        edits = (given.rename(keyword_name), given.replace(f'{{"{given.name}": {given.text}}}'))
+        return given.change(Outcome.REWRITTEN, f"{given.name} is a key of {keyword_name}.", *edits)
+
+    return handle
+
+
+def report_to(given: Given) -> Change | None:
+    if given.known is None:
+        message = 'report_to=None meant every installed integration, which is "all" now.'
+        return given.change(Outcome.REWRITTEN, message, given.replace('"all"'))
+    return None
+
+
+def log_level_replica(given: Given) -> Change | None:
+    if given.known == "silent":
+        message = 'log_level_replica="silent" is not a level natively; "critical" says as little.'
+        return given.change(Outcome.REWRITTEN, message, given.replace('"critical"'))
+    return None
