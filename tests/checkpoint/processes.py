@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import neuron_shim
+from tests import programs
 
 HERE = Path(__file__).parent
-PATIENCE = 300
 NOT_INHERITED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TP_SIZE")
 
 
@@ -28,6 +27,6 @@ def launch(script: str, *arguments: object, processes: int, **variables: str) ->
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         **variables,
     }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    done = programs.run(command, env=environment)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-2000:]}\n{done.stderr[-8000:]}"
     return done.stdout

@@ -13,6 +13,7 @@ import pytest
 
 import neuron_shim
 from neuron_shim import notice, startup
+from tests import programs
 
 VARIABLES = (
     *("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "TP_SIZE", "FSDP_SIZE"),
@@ -56,13 +57,10 @@ def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         path.write_text(script, encoding="utf-8")
         torchrun = ("-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}")
         source = str(Path(neuron_shim.__file__).parents[1])
-        return subprocess.run(
+        return programs.run(
             [sys.executable, *(torchrun if processes else ()), str(path), *arguments],
             env={**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **variables},
             cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
         )
 
     return run

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests import programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent.parent
 RUNTIME = REPOSITORY / "runtime"
-PATIENCE = 300  # seconds; a run takes 5 to 30
 
 # What the surroundings may hold and a run must not see: another launcher, other sizes, another device.
 NOT_INHERITED = (
@@ -195,23 +194,8 @@ def run_process(command: list[str], folder: Path, variables: Mapping[str, str]) 
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         **variables,
     }
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        output, errors = process.communicate(timeout=PATIENCE)
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        raise
-    if process.returncode:
-        raise RunError(f"{' '.join(command)}\nended with {process.returncode}\n{output[-2000:]}\n{errors[-20000:]}")
-    return output
+    done = programs.run(command, cwd=folder, env=environment)
+    if done.returncode:
+        said = f"{done.stdout[-2000:]}\n{done.stderr[-20000:]}"
+        raise RunError(f"{' '.join(command)}\nended with {done.returncode}\n{said}")
+    return done.stdout
