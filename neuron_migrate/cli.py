@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -13,8 +13,8 @@ from neuron_migrate.discover import discover
 from neuron_migrate.gitignore import PatternError
 from neuron_migrate.output import ClosedError, Output
 from neuron_migrate.progress import MANY, Progress
-from neuron_migrate.reports import Report
-from neuron_migrate.reports.text import Detail, Mode, TextReport
+from neuron_migrate.reports import Detail, Mode, Report
+from neuron_migrate.reports.choice import FORMATS, SUFFIXES, make, page
 from neuron_migrate.results import NOT_PROCESSED, FileResult, Problem, Totals
 from neuron_migrate.run import Choices, run
 from neuron_migrate.scan import Scan, scan, standard_input
@@ -73,6 +73,9 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Skip files, as a line of .gitignore does.")
 @click.option("--stdin-filename", metavar="NAME", help="What to call the text read from '-'.")
 @click.option("-j", "--jobs", metavar="N", type=click.IntRange(min=1), help="Use at most N processes.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="How the run is told.")
+@click.option("--statistics", is_flag=True, help="Tell only the counts, not each finding.")
+@click.option("--report", metavar="FILE", help="Also write a summary to this .md or .html file.")
 @click.option("-q", "--quiet", is_flag=True, help="Tell only errors and what to do by hand.")
 @click.option("-v", "--verbose", is_flag=True, help="Also tell each rewritten reference.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
@@ -102,8 +105,13 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
         raise click.UsageError("'-' stands alone: standard input cannot be migrated together with files.")
     if given["stdin_filename"] is not None and paths != ("-",):
         raise click.UsageError("--stdin-filename only goes with '-'.")
-    if given["quiet"] and given["verbose"]:
-        raise click.UsageError("--quiet and --verbose exclude each other.")
+    details = [f"--{option}" for option in ("quiet", "verbose", "statistics") if given[option]]
+    if len(details) > 1:
+        raise click.UsageError(f"{' and '.join(details)} exclude each other.")
+    if paths == ("-",) and given["output_format"] != "text" and not (given["diff"] or given["check"]):
+        raise click.UsageError("Standard output holds the migrated text: add --check or --diff to get a report there.")
+    if given["report"] is not None and not given["report"].lower().endswith(SUFFIXES):
+        raise click.BadParameter(f"{given['report']!r} must end in {', '.join(SUFFIXES)}.", param_hint="--report")
     context.exit(_migrate(paths, given))
 
 
@@ -122,11 +130,8 @@ def _tell_of_rules(code: str | None, out: Output, *, terminal: bool) -> None:
 def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     filters = paths == ("-",)
     mode = _mode(given, filters=filters)
-    detail = Detail.QUIET if given["quiet"] else Detail.VERBOSE if given["verbose"] else Detail.NORMAL
     progress = Progress(sys.stderr, wanted=not given["quiet"])
-    out = Output(sys.stdout, color=given["color"], needed=mode is not Mode.WRITE, before=progress.hide)
-    err = Output(sys.stderr, color=given["color"], before=progress.hide)
-    report: Report = TextReport(mode, out, err, detail=detail, names=_rule_names)
+    report = _report(mode, given, progress)
     choices = _choices(given)
 
     scanned = _standard_input(given["stdin_filename"]) if filters else _files(paths, given["exclude"], progress)
@@ -139,13 +144,32 @@ def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
                 result = _written(result)
             elif mode is Mode.FILTER:
                 # Also when it fails, so that "... | neuron-migrate - | sponge x.py" never loses a text.
-                out.data(result.before if result.after is None else result.after)
+                _pipe(result.before if result.after is None else result.after)
             totals.add(result)
             report.file(result)
     finally:
         progress.hide()  # an interrupted run must give the cursor back
     report.end(totals)
     return totals.status(writes=mode in (Mode.WRITE, Mode.FILTER))
+
+
+def _report(mode: Mode, given: dict[str, Any], progress: Progress) -> Report:
+    needed = mode is not Mode.WRITE or given["output_format"] != "text"
+    out = Output(sys.stdout, color=given["color"], needed=needed, before=progress.hide)
+    err = Output(sys.stderr, color=given["color"], before=progress.hide)
+    report = make(given["output_format"], mode, out, err, _detail(given))
+    return page(report, given["report"], mode) if given["report"] is not None else report
+
+
+def _pipe(data: bytes) -> None:
+    Output(sys.stdout, needed=True).data(data)
+
+
+def _detail(given: dict[str, Any]) -> Detail:
+    for detail in (Detail.QUIET, Detail.VERBOSE, Detail.STATISTICS):
+        if given[detail.name.lower()]:
+            return detail
+    return Detail.NORMAL
 
 
 def _mode(given: dict[str, Any], *, filters: bool) -> Mode:
@@ -191,9 +215,3 @@ def _written(result: FileResult) -> FileResult:
     except write.WriteError as error:
         return result.failed(Problem(str(error)))
     return positions.in_new_text(result)
-
-
-def _rule_names() -> Mapping[str, str]:
-    from neuron_migrate import catalog
-
-    return catalog.names()

@@ -26,6 +26,17 @@ class RuleModule:
     cases: tuple[Case, ...]
     check: Callable[[Module], Iterable[Change]]
 
+    @property
+    def what(self) -> str:
+        """What the rule does: the first paragraph of its explanation, as one line."""
+        return " ".join(self.explanation.partition("\n\n")[0].split())
+
+    @property
+    def why(self) -> str:
+        """The other paragraphs, without the addresses at the end."""
+        paragraphs = self.explanation.split("\n\n")[1:]
+        return "\n\n".join(part for part in paragraphs if not part.lstrip().startswith("https://"))
+
 
 @cache
 def rules() -> tuple[RuleModule, ...]:

@@ -7,11 +7,12 @@ with ``path:line:column:``, for grep and editors.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING
 
+from neuron_migrate import launching
 from neuron_migrate.diff import colored, unified
 from neuron_migrate.output import Output, aligned, counted
+from neuron_migrate.reports import Detail, Mode
 from neuron_migrate.results import FileResult, Problem, Totals
 
 if TYPE_CHECKING:
@@ -20,26 +21,9 @@ if TYPE_CHECKING:
 OUTCOMES = {"rewritten": "green", "review": "yellow", "manual": "red"}
 
 SHOWN_LAUNCHES = 8
+TELLS_FILES = (Detail.NORMAL, Detail.VERBOSE)
 ROOM = 40
 """Columns that a message needs; if there are fewer beside its place, it stands below."""
-
-
-class Mode(Enum):
-    """What a run does with the files it would change."""
-
-    WRITE = "write"
-    CHECK = "check"
-    DIFF = "diff"
-    FILTER = "filter"
-    """From standard input to standard output."""
-
-
-class Detail(Enum):
-    """How much is told: at most this outcome's findings and the ones that matter more."""
-
-    QUIET = ("manual",)
-    NORMAL = ("manual", "review")
-    VERBOSE = ("manual", "review", "rewritten")
 
 
 class TextReport:
@@ -70,7 +54,7 @@ class TextReport:
             self._problem(result.path, result.problem)
         findings = [finding for finding in result.findings if finding.outcome.value in self._detail.value]
         done = ""
-        if result.changed and self._detail is not Detail.QUIET and self._mode in (Mode.WRITE, Mode.CHECK):
+        if result.changed and self._detail in TELLS_FILES and self._mode in (Mode.WRITE, Mode.CHECK):
             done = "Rewrote" if self._mode is Mode.WRITE else "Would rewrite"
         if self._told.columns is None:
             self._lines(result.path, findings, done)
@@ -92,13 +76,18 @@ class TextReport:
         self._told.line()
         for line in self._summary(totals):
             self._told.line(line)
-        commands, advice = closing(totals.launches)
-        if commands:
-            self._told.line()
-            self._told.line(self._told.style("Launch:", bold=True))
-            for command in commands:
-                self._told.line(f"  {command}")
-            self._told.paragraph(advice)
+        self._launches(launching.commands(totals.launches), launching.advice(totals.launches))
+
+    def _launches(self, commands: Sequence[str], advice: str) -> None:
+        if not commands:
+            return
+        self._told.line()
+        self._told.line(self._told.style("Launch:", bold=True))
+        for command in commands[:SHOWN_LAUNCHES]:
+            self._told.line(f"  {command}")
+        if len(commands) > SHOWN_LAUNCHES:
+            self._told.line(f"  and {len(commands) - SHOWN_LAUNCHES:,} more")
+        self._told.paragraph(advice)
 
     def _problem(self, path: str, problem: Problem) -> None:
         place = path if problem.line is None else f"{path}:{problem.line}:{problem.column or 1}"
@@ -139,7 +128,7 @@ class TextReport:
         self._last = kind
 
     def _summary(self, totals: Totals) -> list[str]:
-        done = "rewritten" if self._mode in (Mode.WRITE, Mode.FILTER) else "would be rewritten"
+        done = "rewritten" if self._mode.writes else "would be rewritten"
         files = [
             f"{totals.scanned:,} scanned",
             f"{totals.concerned:,} with Optimum Neuron",
@@ -165,25 +154,6 @@ class TextReport:
             return cell if plain else self._told.style(cell, colors[column])
 
         return aligned(rows, frozenset(range(2, 2 + len(OUTCOMES))), styled)
-
-
-def closing(launches: Sequence[tuple[str, str]]) -> tuple[list[str], str]:
-    """How to launch what was migrated, one command a script, and what to know of it."""
-    if not launches:
-        return [], ""
-    from shlex import quote
-
-    commands = [
-        f"{before} torchrun --nproc_per_node=<cores> {'script.py' if path.startswith('<') else quote(path)}".lstrip()
-        for before, path in launches[:SHOWN_LAUNCHES]
-    ]
-    if len(launches) > SHOWN_LAUNCHES:
-        commands.append(f"and {len(launches) - SHOWN_LAUNCHES:,} more")
-    advice = "Drop the Neuron flags (--tensor_parallel_size, --zero_1, ...) from the launch scripts."
-    if any(before for before, _ in launches):
-        sizes = "TP_SIZE x FSDP_SIZE must be the number of processes; FSDP_SIZE, if not set, is what is missing. "
-        advice = sizes + advice
-    return commands, advice
 
 
 def _message(finding: Finding) -> str:

@@ -12,6 +12,8 @@ class RuleModule:
     rule: Rule
     explanation: str
     cases: tuple[Case, ...]
+    what = "What it does."
+    why = "Why so."
 
 
 _URL = "https://example.org/"
