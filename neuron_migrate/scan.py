@@ -41,6 +41,8 @@ class Hit:
     data: bytes
     identity: tuple[int, int] | str
     """The same for two paths that lead to one file: a link and its target, or two hard links."""
+    alone: bool = True
+    """Whether it concerns the tool by itself; else only if it names a Python file that does."""
 
 
 @dataclass
@@ -73,17 +75,18 @@ def scan(found: Iterable[Found | FileResult], tick: Callable[[], None] = lambda:
         result.files += looked is not None
         if isinstance(looked, (Hit, FileResult)):
             result.entries.append(looked)
-    result.entries = _once(result.entries)
+    result.entries = _concerned(_once(result.entries))
     return result
 
 
 def standard_input(data: bytes, path: str) -> Scan:
     """The same look at a text that came through a pipe; without a suffix in its given name it is Python."""
-    if not concerns(data):
+    kind = by_name(os.path.basename(path)) or PYTHON
+    if not kind.concerns(data):
         return Scan(1, [FileResult(path, data)])
     if len(data) > LIMIT:
         return Scan(1, [FileResult(path, data, problem=_TOO_LARGE)])
-    return Scan(1, [Hit(path, by_name(os.path.basename(path)) or PYTHON, data, path)])
+    return Scan(1, [Hit(path, kind, data, path)])
 
 
 class _Nothing:
@@ -107,17 +110,20 @@ def _look(found: Found) -> Hit | FileResult | _Nothing | None:
             if kind is None and not found.named:
                 return None
         if status.st_size > LIMIT:
-            return _look_at_large(descriptor, head, found.path)
+            return _look_at_large(descriptor, head, found.path, concerns if kind is None else kind.concerns)
         data = head + _rest(descriptor, status.st_size - len(head))
     finally:
         os.close(descriptor)
-    if not concerns(data):
-        return _NOTHING
     if kind is None:
-        reason = f"neuron-migrate does not know this kind of file ({readable()})"
+        if not concerns(data):
+            return _NOTHING
+        reason = f"neuron-migrate does not know this kind of file, only {readable()}"
         return FileResult(found.path, problem=Problem(reason))
+    alone = kind.concerns(data)
+    if not alone and not (kind.launches and kind.may_launch(data)):
+        return _NOTHING
     identity = (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(found.path)
-    return Hit(found.path, kind, data, identity)
+    return Hit(found.path, kind, data, identity, alone)
 
 
 def _rest(descriptor: int, expected: int) -> bytes:
@@ -131,13 +137,27 @@ def _rest(descriptor: int, expected: int) -> bytes:
     return b"".join(parts)
 
 
-def _look_at_large(descriptor: int, head: bytes, path: str) -> FileResult | _Nothing:
+def _look_at_large(
+    descriptor: int, head: bytes, path: str, concerned: Callable[[bytes], bool]
+) -> FileResult | _Nothing:
     window = head
     while piece := os.read(descriptor, 1 << 20):
         window = window[-HEAD:] + piece  # a needle may lie across two pieces
-        if concerns(window):
+        if concerned(window):
             return FileResult(path, problem=_TOO_LARGE)
     return _NOTHING
+
+
+def _concerned(entries: list[Hit | FileResult]) -> list[Hit | FileResult]:
+    """The entries without launchers of files that do not concern the tool."""
+    names = {
+        os.path.basename(entry.path).encode() for entry in entries if isinstance(entry, Hit) and entry.kind == PYTHON
+    }
+    return [
+        entry
+        for entry in entries
+        if not isinstance(entry, Hit) or entry.alone or any(name in entry.data for name in names)
+    ]
 
 
 def _once(entries: list[Hit | FileResult]) -> list[Hit | FileResult]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from neuron_codemods.project import ModuleFacts as ModuleFacts
     from neuron_codemods.project import Project as Project
     from neuron_codemods.project import collect as collect
+    from neuron_codemods.texts import migrate_text as migrate_text
 
 _HOMES = {
     "migrate": "engine",
@@ -35,6 +36,7 @@ _HOMES = {
     "ModuleFacts": "project",
     "Project": "project",
     "collect": "project",
+    "migrate_text": "texts",
 }
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "SourceError",
     "collect",
     "migrate",
+    "migrate_text",
 ]
 
 

@@ -152,6 +152,20 @@ class Change:
     """For a manual change, the statement that gets the marker, if not the one that holds ``node``."""
 
 
+def without_lost(edits: list[Edit]) -> list[Edit]:
+    """Leave out edits inside of a stretch that is deleted as a whole; what is inserted at its borders stays."""
+    deletions = [edit for edit in edits if edit.deletes]
+
+    def is_lost(edit: Edit) -> bool:
+        inside = (outer for outer in deletions if outer.start <= edit.start and edit.end <= outer.end)
+        at_border = edit.start == edit.end
+        return any(
+            outer is not edit and not (at_border and edit.start in (outer.start, outer.end)) for outer in inside
+        )
+
+    return [edit for edit in edits if not is_lost(edit)] if deletions else edits
+
+
 def apply(text: str, edits: Iterable[Edit]) -> str:
     """Apply edits to a text. Edits may be nested or side by side but not cross; equal ones apply in order."""
     ordered = sorted(edits, key=lambda edit: (edit.start, edit.start != edit.end, -edit.end))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from neuron_codemods import imports, markers, registry, selection, statements
 from neuron_codemods.edits import (
@@ -20,13 +23,14 @@ from neuron_codemods.edits import (
     RenameStar,
     Unwrap,
     apply,
+    without_lost,
 )
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
-from neuron_codemods.model import Finding, Migration, Outcome, Settings, SourceError
+from neuron_codemods.model import Finding, Migration, Outcome, Position, Settings, SourceError
 from neuron_codemods.module import Module
 from neuron_codemods.project import Project
 from neuron_codemods.selection import Found
-from neuron_codemods.source import parse
+from neuron_codemods.source import Text, parse
 
 _BOM = "\ufeff"
 
@@ -41,32 +45,137 @@ def migrate(
     """
     settings = settings or Settings()
     body = text[1:] if text.startswith(_BOM) else text
+    plan = _planned(body, path, settings, project)
+    changed = _applied(body, plan.edits)
+    if changed == body:
+        return Migration(text, False, plan.findings)
+    _parse_again(changed, path)
+    return Migration(text[: len(text) - len(body)] + changed, True, plan.findings, plan.launch)
+
+
+def migrate_pieces(
+    texts: Sequence[str], *, path: str = "<text>", settings: Settings | None = None, project: Project | None = None
+) -> list[Migration]:
+    """Move one program in several texts, such as the cells of a notebook, off Optimum Neuron.
+
+    Each text must be Python for itself. A name that one of them imports is known in the others; what changes in a
+    text stays in it.
+    """
+    pieces = _Pieces(texts)
+    plan = _planned(pieces.text, path, settings or Settings(), project)
+    launch = plan.launch
+    results = []
+    for index, text in enumerate(texts):
+        changed = pieces.applied(index, plan.edits)
+        findings = pieces.findings(index, plan.findings)
+        if changed == text:
+            results.append(Migration(text, False, findings))
+            continue
+        _parse_again(changed, path)
+        results.append(Migration(changed, True, findings, launch))
+        launch = ()
+    return results
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be done to a text."""
+
+    edits: list[Edit]
+    findings: tuple[Finding, ...]
+    launch: tuple[str, ...]
+
+
+def _planned(body: str, path: str, settings: Settings, project: Project | None) -> _Plan:
     try:
         module = Module(body, path, project)
         found = _look(module, settings)
         left, unused = selection.suppress(module, found, settings)
         found = selection.hold_back(module, found, left, settings)
-        changed = apply(body, _edits(module, found, settings))
+        launch = sorted({item.change.launch for item in found if item.change.launch is not None})
+        return _Plan(
+            _edits(module, found, settings),
+            _findings(module, found, unused),
+            tuple(filter(None, launch)) or tuple(launch),
+        )
     except RecursionError:
         raise SourceError("nested too deeply to be read", 1) from None
-    findings = _findings(module, found, unused)
-    if changed == body:
-        return Migration(text, False, findings)
+
+
+def _applied(text: str, edits: Sequence[Edit]) -> str:
     try:
-        parse(changed, path)
+        return apply(text, edits)
+    except RecursionError:
+        raise SourceError("nested too deeply to be read", 1) from None
+
+
+def _parse_again(text: str, path: str) -> None:
+    try:
+        parse(text, path)
     except SourceError as error:
         raise RuntimeError(
             f"the migrated text would not parse ({error.message} in its line {error.line}); nothing was changed"
         ) from None
-    launch = sorted({item.change.launch for item in found if item.change.launch is not None})
-    return Migration(
-        text[: len(text) - len(body)] + changed, True, findings, tuple(filter(None, launch)) or tuple(launch)
-    )
+
+
+class _Pieces:
+    """Several texts as one, with an empty line between them so that every place belongs to one of them."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        whole = [text if text.endswith(("\n", "\r")) else f"{text}\n" for text in texts]
+        self.text = "\n".join(whole)
+        self._starts = [0, *accumulate(len(text) + 1 for text in whole)]
+        self._joined = Text(self.text)
+
+    def _span(self, index: int) -> tuple[int, int]:
+        return self._starts[index], self._starts[index + 1] - 1
+
+    def _index(self, offset: int) -> int:
+        return max(min(bisect_right(self._starts, offset) - 1, len(self._texts) - 1), 0)
+
+    def applied(self, index: int, edits: Sequence[Edit]) -> str:
+        """One text with the edits that belong to it."""
+        start, end = self._span(index)
+        own = [self._within(edit, start, end) for edit in edits if self._index(_anchor(edit)) == index]
+        before = self._texts[index]
+        changed = _applied(self.text[start:end], own)
+        if before.endswith(("\n", "\r")):
+            return changed
+        return changed.removesuffix("\r\n") if changed.endswith("\r\n") else changed.removesuffix("\n")
+
+    def _within(self, edit: Edit, start: int, end: int) -> Edit:
+        if start <= edit.start and edit.end <= end:
+            return replace(edit, start=edit.start - start, end=edit.end - start)
+        if not edit.deletes:
+            raise RuntimeError("a change would reach from one part of the program into another; nothing was changed")
+        # The blank and comment lines around a statement go with it, but not those of another text.
+        return replace(edit, start=max(edit.start, start) - start, end=min(edit.end, end) - start)
+
+    def findings(self, index: int, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        """The findings in one text, with the places in it."""
+        text = Text(self._texts[index])
+        result = []
+        for finding in findings:
+            start, end = self._offset(finding.start), self._offset(finding.end)
+            if self._index(start) == index:
+                first = self._starts[index]
+                own = replace(finding, start=text.position(start - first), end=text.position(max(end, start) - first))
+                result.append(own)
+        return tuple(result)
+
+    def _offset(self, position: Position) -> int:
+        return self._joined.line_starts[position.line - 1] + position.column - 1
+
+
+def _anchor(edit: Edit) -> int:
+    """A place in the text that an edit belongs to."""
+    return edit.start if edit.start == edit.end else edit.end - 1
 
 
 def _look(module: Module, settings: Settings) -> list[Found]:
     found = []
-    for entry in registry.rules():
+    for entry in registry.of_kind("python"):
         if registry.is_enabled(entry.rule.code, settings):
             found += [Found(entry.rule, change) for change in entry.check(module)]
     return _without_known_markers(module, found)
@@ -115,21 +224,7 @@ def _edits(module: Module, found: Sequence[Found], settings: Settings) -> list[E
     edits += _inserted(module, by_kind[InsertLines])
     edits += _markers(module, found, settings)
     edits += statements.remove(module, removed, commented)
-    return _without_lost(edits)
-
-
-def _without_lost(edits: list[Edit]) -> list[Edit]:
-    """Leave out edits inside of a stretch that is deleted as a whole; what is inserted at its borders stays."""
-    deletions = [edit for edit in edits if edit.deletes]
-
-    def is_lost(edit: Edit) -> bool:
-        inside = (outer for outer in deletions if outer.start <= edit.start and edit.end <= outer.end)
-        at_border = edit.start == edit.end
-        return any(
-            outer is not edit and not (at_border and edit.start in (outer.start, outer.end)) for outer in inside
-        )
-
-    return [edit for edit in edits if not is_lost(edit)] if deletions else edits
+    return without_lost(edits)
 
 
 def _call_edits(module: Module, edits: Sequence[CallEdit]) -> list[Edit]:

@@ -55,15 +55,29 @@ def format_marker(code: str, message: str, url: str, *, manual: bool = True) -> 
     )
 
 
+@dataclass(frozen=True)
+class Matched:
+    """What the comment of an earlier run says."""
+
+    code: str
+    message: str
+    is_manual: bool
+
+
+def match(comment: str) -> Matched | None:
+    """What a comment says, if this tool wrote it."""
+    found = _MARKER.match(comment)
+    return Matched(found["code"], found["message"], found["kind"] == "TODO") if found else None
+
+
 def markers(source: Source) -> Iterator[Marker]:
     """The markers in a text, in order."""
     if "neuron-migrate" not in source.text:
         return
     for token in source.comments:
-        match = _MARKER.match(token.text)
-        if match:
-            line = source.position(token.start).line
-            yield Marker(match["code"], match["message"], line, token, match["kind"] == "TODO")
+        found = match(token.text)
+        if found is not None:
+            yield Marker(found.code, found.message, source.position(token.start).line, token, found.is_manual)
 
 
 def suppressions(module: Module) -> list[Suppression]:
@@ -73,14 +87,21 @@ def suppressions(module: Module) -> list[Suppression]:
         return found
     starts, owners = _owners(module)
     for token in module.source.comments:
-        match = _SUPPRESSION.search(token.text)
-        if match is None:
+        suppression = suppression_in(token)
+        if suppression is None:
             continue
-        codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
-        suppression = Suppression(codes, token, match["what"] == "ignore-file")
         suppression.first, suppression.last = _lines(module, token, starts, owners)
         found.append(suppression)
     return found
+
+
+def suppression_in(comment: Token) -> Suppression | None:
+    """The suppression in a comment, without the lines that it covers."""
+    found = _SUPPRESSION.search(comment.text)
+    if found is None:
+        return None
+    codes = tuple(code.strip() for code in (found["codes"] or "").split(",") if code.strip())
+    return Suppression(codes, comment, found["what"] == "ignore-file")
 
 
 def _lines(module: Module, token: Token, starts: list[int], owners: dict[int, tuple[int, int]]) -> tuple[int, int]:

@@ -36,6 +36,8 @@ class Finding:
     start: Position
     end: Position
     url: str = ""
+    cell: int = 0
+    """The cell of a notebook, counted from 1, in which the places are counted; 0 where it is the file."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,12 @@ class Rule:
     summary: str
     url: str
     outcomes: tuple[Outcome, ...] = field(default=(Outcome.REWRITTEN,))
+    kind: str = "python"
+    """What it looks at: a name of ``neuron_codemods.kinds``."""
 
 
 class SourceError(ValueError):
-    """A text that cannot be read as Python 3, with the place of the first problem."""
+    """A text that cannot be read as what it should be, such as Python 3, with the place of the first problem."""
 
     def __init__(self, message: str, line: int, column: int = 1) -> None:
         super().__init__(message)

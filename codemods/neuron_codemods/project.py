@@ -49,6 +49,18 @@ class Project:
                 return facts.exports[name]
         return qualified
 
+    @cached_property
+    def scripts(self) -> dict[str, list[ModuleFacts]]:
+        """The Python files by their names without directories."""
+        table: dict[str, list[ModuleFacts]] = {}
+        for module in self.modules:
+            table.setdefault(PurePath(module.path).name, []).append(module)
+        return table
+
+    def names_in(self, text: str) -> bool:
+        """Whether a text names one of the files."""
+        return any(name in text for name in self.scripts)
+
     def is_taken(self, path: str, name: str) -> bool:
         """Whether another file of the project imports a name from the file at ``path``."""
         own = ModuleFacts(path).dotted

@@ -7,11 +7,10 @@ import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import neuron_codemods
-from neuron_codemods.edits import Change
 from neuron_codemods.model import Case, Rule, Settings
-from neuron_codemods.module import Module
 
 ROOMS = ("file", "training", "inference", "diffusion", "launch", "packaging", "xla", "renames")
 """The folders that hold rules, in the order of their codes."""
@@ -24,7 +23,13 @@ class RuleModule:
     rule: Rule
     explanation: str
     cases: tuple[Case, ...]
-    check: Callable[[Module], Iterable[Change]]
+    check: Callable[..., Iterable[Any]]
+    """For Python, from a ``Module`` to ``edits.Change``; else from ``Parsed`` and ``Project`` to ``texts.Change``."""
+
+
+def of_kind(kind: str) -> tuple[RuleModule, ...]:
+    """The rules that look at one kind of text, by code."""
+    return tuple(entry for entry in rules() if entry.rule.kind == kind)
 
     @property
     def what(self) -> str:

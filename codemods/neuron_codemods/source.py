@@ -76,6 +76,16 @@ class Text:
         match = _INDENTATION.match(self.text, start)
         return match.group().rpartition("\f")[2] if match else ""
 
+    def newline(self, offset: int) -> str:
+        """The newline that a line inserted at a place should have: that of the line there, or the one before it."""
+        index = self.position(offset).line - 1
+        for number in chain(range(index, -1, -1), range(index + 1, len(self.lines))):
+            line = self.lines[number] if number < len(self.lines) else ""
+            ending = line[len(line.rstrip("\r\n")) :]
+            if ending:
+                return ending
+        return "\n"
+
 
 class Source(Text):
     """The text of one file (or cell, or fence) and what the standard library reads in it.
@@ -104,16 +114,6 @@ class Source(Text):
         """How long new lines may be: as long as the file's own, within what formatters commonly allow."""
         longest = max((len(line.rstrip()) for line in self.lines), default=0)
         return min(max(longest, 88), 119)
-
-    def newline(self, offset: int) -> str:
-        """The newline that a line inserted at a place should have: that of the line there, or the one before it."""
-        index = self.position(offset).line - 1
-        for number in chain(range(index, -1, -1), range(index + 1, len(self.lines))):
-            line = self.lines[number] if number < len(self.lines) else ""
-            ending = line[len(line.rstrip("\r\n")) :]
-            if ending:
-                return ending
-        return "\n"
 
     @cached_property
     def tokens(self) -> list[Token]:
@@ -157,6 +157,14 @@ def parse(text: str, path: str = "<text>") -> ast.Module:
         raise SourceError(f"not Python 3: {error}", 1) from None
     except (RecursionError, MemoryError):
         raise SourceError("nested too deeply to be parsed", 1) from None
+
+
+def parse_module(text: str) -> ast.Module | None:
+    """The tree of a text, or None when it is not Python 3."""
+    try:
+        return parse(text)
+    except SourceError:
+        return None
 
 
 def parse_expression(text: str) -> ast.expr | None:

@@ -1,6 +1,8 @@
-"""The kinds of file that can be migrated: this table, and one module here for each kind.
+"""Files of the kinds that can be migrated: from bytes to text and back.
 
-A module of a kind has two functions from bytes, because only it knows how text lies in such a file:
+Which kinds there are, and how a file's name or first line tells its own, is in ``neuron_codemods.kinds``; how to add
+one is told there. A module here, or an object, has two functions from bytes, because only it knows how text lies in
+such a file:
 
     collect(data, path) -> ModuleFacts | None           what other files may need to know
     migrate(data, path, settings, project) -> Migrated  the new bytes and the findings
@@ -13,37 +15,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+from neuron_codemods.kinds import KINDS, PYTHON, Kind, by_first_line, by_name
+
 if TYPE_CHECKING:
     from neuron_codemods import ModuleFacts, Project
     from neuron_codemods.model import Finding, Settings
 
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of file, and how it is told from the others."""
-
-    name: str
-    module: str
-    """The module that reads and writes such a file; imported when the first one is migrated."""
-    suffixes: tuple[str, ...] = ()
-    interpreters: tuple[bytes, ...] = ()
-    """Words in a ``#!`` line that tell the kind of a file whose name has no suffix."""
-
-
-KINDS: tuple[Kind, ...] = (Kind("Python", "neuron_migrate.documents.python", (".py", ".pyi", ".pyw"), (b"python",)),)
-
-PYTHON = KINDS[0]
-
-_BY_SUFFIX = {suffix: kind for kind in KINDS for suffix in kind.suffixes}
+__all__ = ["HEAD", "KINDS", "PYTHON", "Kind", "by_first_line", "by_name", "document", "may_be_a_script", "readable"]
 
 HEAD = 256
 """How many bytes of a file are enough to see its ``#!`` line."""
-
-
-def by_name(name: str) -> Kind | None:
-    """The kind that a file's name tells, if it tells one."""
-    dot = name.rfind(".")
-    return _BY_SUFFIX.get(name[dot:].lower()) if dot > 0 else None
 
 
 def may_be_a_script(name: str) -> bool:
@@ -51,20 +32,9 @@ def may_be_a_script(name: str) -> bool:
     return "." not in name
 
 
-def by_first_line(head: bytes) -> Kind | None:
-    """The kind that a ``#!`` line tells, if there is one."""
-    if not head.startswith(b"#!"):
-        return None
-    line = head.partition(b"\n")[0]
-    for kind in KINDS:
-        if any(interpreter in line for interpreter in kind.interpreters):
-            return kind
-    return None
-
-
 def readable() -> str:
     """The kinds, as a person reads them in a message."""
-    return "; ".join(f"{kind.name}: {', '.join(kind.suffixes)}" for kind in KINDS)
+    return ", ".join(kind.title for kind in KINDS)
 
 
 @dataclass(frozen=True)
@@ -96,7 +66,11 @@ class Document(Protocol):
 
 
 def document(kind: Kind) -> Document:
-    """The module of a kind."""
+    """What reads and writes the files of a kind."""
+    if kind != PYTHON:
+        from neuron_migrate.documents.text import TextDocument
+
+        return TextDocument(kind)
     from importlib import import_module
 
-    return cast("Document", import_module(kind.module))
+    return cast("Document", import_module("neuron_migrate.documents.python"))

@@ -1,0 +1,247 @@
+"""The lines of a notebook cell that are IPython and not Python: magics, shell lines, help.
+
+They are masked, so that what is left is Python: each becomes a statement that no rule knows, with a number in a
+comment by which it is found again in the migrated text. Lines keep their numbers and, outside of masks, their columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neuron_codemods.kinds import by_name
+from neuron_codemods.source import Text, parse_module
+
+_MASK, _MORE, _TIMED = "\ue000", "\ue001", "\ue002"
+"""Characters for private use: no program has them in its text, or it is not read."""
+
+_LINE = re.compile(r"(?P<indent>[ \t]*)(?P<head>(?:[\w.,\[\] ]+=[ \t]*)?)(?P<sign>%%?|!!?)(?P<body>.*)", re.S)
+_HELP = re.compile(r"[ \t]*(?:\?{1,2}[ \t]*[%\w.*]+|[%\w.*]+\?{1,2})[ \t]*(?:\r?\n)?")
+_SHELL_MAGICS = re.compile(r"(?:pip|conda|uv|mamba|micromamba)\b")
+_SHELL_WORDS = re.compile(r"(?:sx|system|bash|sh)[ \t]+")
+_PYTHON_MAGICS = re.compile(r"(?:time|timeit|prun|memit)[ \t]+(?=[^-\s])")
+
+_PYTHON_CELLS = frozenset(
+    (
+        "time",
+        "timeit",
+        "capture",
+        "prun",
+        "memit",
+        "python3",
+        "python",
+        "px",
+        "heat",
+        "local",
+        "mprun",
+        "lprun",
+        "debug",
+    )
+)
+_SHELL_CELLS = frozenset(("bash", "sh", "script", "system", "sx", "!", "zsh"))
+_FILE_CELLS = frozenset(("writefile", "file"))
+
+
+@dataclass(frozen=True)
+class Magic:
+    """A stretch of a cell that was masked."""
+
+    start: int
+    end: int
+    kind: str | None
+    """The kind of the text in it that can be migrated, if there is one."""
+    inner: str
+    """That text."""
+    inner_start: int
+    """Where it starts in the cell."""
+    prefix: str
+    """What stands before it, on each of its lines: ``!``."""
+    timed: bool = False
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A cell as Python, with what was masked."""
+
+    text: str
+    magics: tuple[Magic, ...]
+
+    def unmask(self, text: str, inners: Sequence[str]) -> str:
+        """A migrated text with the masked lines in their places; ``inners`` are their migrated texts."""
+        if not self.magics:
+            return text
+        text = re.sub(f"[ \t]*#{_MORE}[^\r\n]*(?:\r\n|\r|\n)?", "", text)
+        found: list[int] = []
+
+        def restored(match: re.Match[str]) -> str:
+            index = int(match["number"])
+            found.append(index)
+            magic = self.magics[index]
+            if magic.timed:
+                return f"{match['indent']}{magic.prefix}{match['body']}{match['newline']}"
+            return f"{match['indent']}{match['body']}{_written(magic, inners[index], match['newline'])}"
+
+        pattern = (
+            rf"(?P<indent>[ \t]*)(?P<body>[^\r\n]*?)(?:0#{_MASK}|#{_TIMED})(?P<number>\d+)(?P<newline>(?:\r\n|\r|\n)?)"
+        )
+        result = re.sub(pattern, restored, text)
+        if found != list(range(len(self.magics))):
+            raise RuntimeError("a magic or shell line of a cell would be lost; nothing was changed")
+        return result
+
+
+def _written(magic: Magic, inner: str, newline: str) -> str:
+    """A masked stretch again, with its migrated text; one that has become empty is no line any more."""
+    if magic.kind is None:
+        return f"{magic.prefix}{inner}{newline}"
+    lines: list[str] = []
+    continued = False
+    for line in Text(inner).lines:
+        plain = continued or not line.strip() or line.lstrip().startswith("#")
+        lines.append(line if plain else f"{magic.prefix}{line}")
+        continued = line.rstrip("\r\n").endswith("\\")
+    text = "".join(lines)
+    return text + newline if text.strip() or magic.prefix not in ("!", "%") else ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell whose first line (``%%bash``, ``%%writefile train.py``) says what the rest is."""
+
+    kind: str | None
+    """The kind of the rest; None where it is nothing to be migrated."""
+    start: int
+    """Where the rest starts."""
+
+
+def cell_magic(text: str) -> Cell | None:
+    """What a cell magic says of the cell, if it has one that takes the cell away from the program."""
+    match = re.match(r"\s*%%(?P<name>[\w.!]+)(?P<rest>[^\r\n]*)(?:\r\n|\r|\n|$)", text)
+    if match is None or (match["name"] in _PYTHON_CELLS and match["name"] not in ("python", "python3")):
+        return None
+    name, words = match["name"], match["rest"].split()
+    kind: str | None = None
+    if name in _SHELL_CELLS:
+        shell = next((word for word in words if not word.startswith("-")), "bash")
+        kind = "shell" if name != "script" or shell.rpartition("/")[2] in ("bash", "sh", "zsh") else None
+    elif name in ("python", "python3"):
+        kind = "python"
+    elif name in _FILE_CELLS:
+        target = next((word for word in words if not word.startswith("-")), "").strip("'\"")
+        row = by_name(target.rpartition("/")[2])
+        kind = row.name if row is not None else None
+    return Cell(kind, match.end())
+
+
+def mask(text: str) -> Masked:
+    """A cell as Python. What cannot be Python all the same is for the parser to say."""
+    if any(sign in text for sign in (_MASK, _MORE, _TIMED)):
+        return Masked(text, ())
+    if not any(sign in text for sign in "%!?") or parse_module(text) is not None:
+        return Masked(text, ())
+    lines = Text(text)
+    result: list[str] = []
+    magics: list[Magic] = []
+    state = _State()
+    index = 0
+    while index < len(lines.lines):
+        line = lines.lines[index]
+        magic = _magic(lines, index) if state.at_statement else None
+        if magic is None:
+            state.read(line)
+            result.append(line)
+            index += 1
+            continue
+        last = lines.position(max(magic.end - 1, magic.start)).line - 1
+        result.append(_masked(line, magic, len(magics)))
+        result += [f"#{_MORE}{ending(lines.lines[number])}" for number in range(index + 1, last + 1)]
+        magics.append(magic)
+        index = last + 1
+    return Masked("".join(result), tuple(magics))
+
+
+def _masked(line: str, magic: Magic, number: int) -> str:
+    if magic.timed:
+        indent = line[: len(line) - len(line.lstrip(" \t"))]
+        return f"{indent}{magic.inner}#{_TIMED}{number}{ending(line)}"
+    match = _LINE.match(line)
+    before = match["indent"] + match["head"] if match else line[: len(line) - len(line.lstrip(" \t"))]
+    return f"{before}0#{_MASK}{number}{ending(line)}"
+
+
+def ending(line: str) -> str:
+    """The newline of a line."""
+    return line[len(line.rstrip("\r\n")) :]
+
+
+def _magic(lines: Text, index: int) -> Magic | None:
+    """The magic that starts with a line, over all lines that a backslash continues."""
+    line = lines.lines[index]
+    start = lines.line_starts[index]
+    match = _LINE.fullmatch(line)
+    if match is None:
+        if _HELP.fullmatch(line):
+            body = line.strip()
+            begin = start + line.index(body)
+            return Magic(begin, begin + len(body), None, body, begin, "")
+        return None
+    last = index
+    while lines.lines[last].rstrip("\r\n").endswith("\\") and last + 1 < len(lines.lines):
+        last += 1
+    end = lines.line_starts[last] + len(lines.lines[last].rstrip("\r\n"))
+    begin = start + match.start("sign")
+    body_start = start + match.start("body")
+    sign, body = match["sign"], lines.text[body_start:end]
+    if sign == "%" and not match["head"]:
+        timed = _PYTHON_MAGICS.match(body)
+        if timed is not None and last == index and parse_module(body[timed.end() :]) is not None:
+            return Magic(begin, end, None, body[timed.end() :], body_start + timed.end(), sign + timed[0], timed=True)
+    if sign in ("!", "!!") or (sign == "%" and _SHELL_MAGICS.match(body)):
+        return Magic(begin, end, "shell", body, body_start, sign)
+    word = _SHELL_WORDS.match(body)
+    if sign == "%" and word is not None:
+        return Magic(begin, end, "shell", body[word.end() :], body_start + word.end(), sign + word[0])
+    if sign == "%" and not re.match(r"[A-Za-z_]", body):
+        return None
+    return Magic(begin, end, None, body, body_start, sign)
+
+
+class _State:
+    """Whether a line starts inside of a string or brackets."""
+
+    def __init__(self) -> None:
+        self._quote = ""
+        self._depth = 0
+        self._continued = False
+
+    @property
+    def at_statement(self) -> bool:
+        return not (self._quote or self._depth or self._continued)
+
+    def read(self, line: str) -> None:
+        index = 0
+        content = line.rstrip("\r\n")
+        self._continued = False
+        while index < len(content):
+            character = content[index]
+            if self._quote:
+                if character == "\\":
+                    index += 1
+                elif content.startswith(self._quote, index):
+                    index += len(self._quote) - 1
+                    self._quote = ""
+            elif character in "\"'":
+                self._quote = character * 3 if content.startswith(character * 3, index) else character
+                index += len(self._quote) - 1
+            elif character == "#":
+                break
+            elif character in "([{":
+                self._depth += 1
+            elif character in ")]}":
+                self._depth = max(self._depth - 1, 0)
+            elif character == "\\" and index == len(content) - 1:
+                self._continued = True
+            index += 1
+        if len(self._quote) == 1 and not content.endswith("\\"):
+            self._quote = ""

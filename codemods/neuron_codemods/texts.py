@@ -1,0 +1,436 @@
+"""Texts that are not Python: what their rules look at, and the engine that runs them.
+
+A rule of a kind other than Python is a module in a room, like any other: RULE (with ``kind``), CASES, and
+
+    check(parsed, project) -> Iterable[Change]
+
+where ``parsed`` is what ``parse`` of the kind's module (see ``neuron_codemods.kinds``) has returned. Everything a rule
+does not describe by an edit stays as it is, byte for byte. What is Python, or of another kind, inside of such a text
+is a :class:`Region` and is migrated as a text of that kind; a Python text in several parts, as in a notebook, is
+migrated as one.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from neuron_codemods import engine, kinds, markers, needles, registry
+from neuron_codemods.edits import Edit, apply, without_lost
+from neuron_codemods.file.markers_left import RULE as MARKER_LEFT
+from neuron_codemods.file.unread import RULE as UNREAD
+from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
+from neuron_codemods.model import Finding, Migration, Outcome, Position, Rule, Settings, SourceError
+from neuron_codemods.project import Project
+from neuron_codemods.source import Text, Token, parse
+
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a rule has to say about one place of a text, with the edits that belong to it."""
+
+    outcome: Outcome
+    span: tuple[int, int]
+    """Where it is about, in characters of the text."""
+    message: str
+    edits: tuple[Edit, ...] = ()
+    marked: bool = True
+    """Whether a manual change leaves a marker; not where no comment can stand."""
+    launch: str | None = None
+    """What must stand before ``torchrun`` now."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """A text of another kind inside of a text."""
+
+    kind: str
+    start: int
+    end: int
+    """The stretch of the outer text that it takes."""
+    text: str
+    """The text as its own kind reads it: without prompts, indentation or escapes."""
+    restore: Callable[[str, Sequence[str]], str]
+    """From the migrated text, and those of ``inner``, to what stands in the outer text."""
+    place: Callable[[Position], Position]
+    """From a place in the text to the place that is told: in the outer text, or in the cell of a notebook."""
+    cell: int = 0
+    group: int | None = None
+    """Python regions of one group are one program: a name imported in one may be used in another."""
+    inner: tuple[Inner, ...] = ()
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A text of yet another kind inside of a region, as a shell line in a notebook cell."""
+
+    kind: str | None
+    """None where there is nothing to be migrated."""
+    text: str
+    place: Callable[[Position], Position]
+    """To where the region's own ``place`` leads."""
+
+
+class Parsed(Text):
+    """A text with what the engine asks of every kind; a kind's own class adds what its rules ask."""
+
+    comment = "#"
+    """What a comment line begins with."""
+
+    def comments(self) -> Sequence[Token]:
+        """All comments in order: here, the lines that begin with the comment sign."""
+        found = []
+        for line, start in zip(self.lines, self.line_starts, strict=False):
+            body = line.strip()
+            if body.startswith(self.comment):
+                begin = start + line.index(self.comment)
+                found.append(Token(0, body, begin, begin + len(body)))
+        return found
+
+    def statement(self, offset: int) -> tuple[int, int]:
+        """The whole lines of the statement that holds a place: a marker stands above them. Here, the line."""
+        return self.line_start(offset), self.line_end(offset)
+
+    def regions(self) -> Sequence[Region]:
+        """The texts of other kinds inside."""
+        return ()
+
+    def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
+        """Stretches that the parser could not make sense of, each with what it says of them."""
+        return ()
+
+
+def migrate_text(
+    kind: str, text: str, *, path: str = "<text>", settings: Settings | None = None, project: Project | None = None
+) -> Migration:
+    """Move a text of some kind off Optimum Neuron; ``kind`` is a name of ``neuron_codemods.kinds``.
+
+    Raises :class:`SourceError` when the text cannot be parsed at all, and ``kinds.MissingParserError`` when what would
+    parse it is not installed.
+    """
+    settings, project = settings or Settings(), project or Project()
+    if kind == "python":
+        return engine.migrate(text, path=path, settings=settings, project=project)
+    body = text.removeprefix(_BOM)
+    read = kinds.load(kind).parse
+    try:
+        parsed = read(body, path)
+        work = _Work(kind, parsed, path, settings, project)
+        changed = apply(body, without_lost(work.edits()))
+    except RecursionError:
+        raise SourceError("nested too deeply to be read", 1) from None
+    findings = work.findings()
+    if changed == body:
+        return Migration(text, False, findings)
+    try:
+        again = read(changed, path)
+    except SourceError as error:
+        raise RuntimeError(
+            f"the migrated text would not parse ({error.message} in its line {error.line}); nothing was changed"
+        ) from None
+    if len(again.unread()) > len(parsed.unread()):
+        raise RuntimeError("a part of the migrated text would not parse; nothing was changed")
+    return Migration(text[: len(text) - len(body)] + changed, True, findings, work.launch)
+
+
+@dataclass(frozen=True)
+class _Found:
+    rule: Rule
+    change: Change
+
+
+class _Work:
+    """The migration of one text."""
+
+    def __init__(self, kind: str, parsed: Parsed, path: str, settings: Settings, project: Project) -> None:
+        self._parsed = parsed
+        self._path = path
+        self._settings = settings
+        self._project = project
+        self._suppressions = _suppressions(parsed)
+        self._unused: list[markers.Suppression] = []
+        self._inner: list[Finding] = []
+        self._edits: list[Edit] = []
+        self._migrate_regions()
+        self._found = self._suppress(self._look(kind))
+        launch = [item.change.launch for item in self._found if item.change.launch is not None]
+        self.launch = tuple(dict.fromkeys(launch))
+        """Of this text, not of programs that it only shows."""
+
+    def _enabled(self, rule: Rule) -> bool:
+        return registry.is_enabled(rule.code, self._settings)
+
+    def _look(self, kind: str) -> list[_Found]:
+        found = []
+        for entry in registry.of_kind(kind):
+            if self._enabled(entry.rule):
+                found += [_Found(entry.rule, change) for change in entry.check(self._parsed, self._project)]
+        if self._enabled(UNREAD):
+            for span, said in self._parsed.unread():
+                if concerned(kind, self._parsed.text[slice(*span)], self._project):
+                    message = f"This part cannot be read ({said}), so nothing in it is rewritten: do it by hand."
+                    found.append(_Found(UNREAD, Change(Outcome.MANUAL, span, message)))
+        if self._enabled(MARKER_LEFT):
+            found += self._markers_left(found)
+        return found
+
+    def _markers_left(self, found: Sequence[_Found]) -> list[_Found]:
+        """The markers of earlier runs, without those whose finding is made again in this one."""
+        again = {_marker(item) for item in found if item.change.outcome is Outcome.MANUAL}
+        left = []
+        for token in self._marking():
+            match = markers.match(token.text)
+            if match is not None and match.is_manual and token.text.rstrip() not in again:
+                message = f"Left by an earlier run: {match.code}: {match.message}"
+                left.append(_Found(MARKER_LEFT, Change(Outcome.MANUAL, (token.start, token.end), message)))
+        return left
+
+    def _marking(self) -> list[Token]:
+        """The comments that may be this tool's own."""
+        if "neuron-migrate" not in self._parsed.text:
+            return []
+        return [token for token in self._parsed.comments() if "neuron-migrate" in token.text]
+
+    def _suppress(self, found: list[_Found]) -> list[_Found]:
+        left = []
+        for item in found:
+            line = self._parsed.position(item.change.span[0]).line
+            covering = [comment for comment in self._suppressions if comment.covers(item.rule.code, line)]
+            for comment in covering:
+                comment.used = True
+            if not covering:
+                left.append(item)
+        if self._enabled(UNUSED_SUPPRESSION) and not self._settings.select and not self._settings.ignore:
+            self._unused = [comment for comment in self._suppressions if not comment.used]
+        return left
+
+    # Regions ------------------------------------------------------------------------------------------------------
+
+    def _migrate_regions(self) -> None:
+        groups: dict[int, list[Region]] = defaultdict(list)
+        for region in self._parsed.regions():
+            if region.group is not None and region.kind == "python":
+                groups[region.group].append(region)
+            else:
+                self._migrate_region(region)
+        for group in groups.values():
+            self._migrate_group(group)
+
+    def _migrate_region(self, region: Region) -> None:
+        migration = None
+        if concerned(region.kind, region.text, self._project):
+            try:
+                migration = self._migrated(region.kind, region.text)
+            except SourceError as error:
+                self._unreadable(region, error)
+        self._take(region, migration)
+
+    def _migrate_group(self, regions: list[Region]) -> None:
+        if not any(concerned(region.kind, region.text, self._project) for region in regions):
+            for region in regions:
+                self._take(region, None)
+            return
+        sound = []
+        for region in regions:
+            try:
+                parse(region.text, self._path)
+            except SourceError as error:
+                self._unreadable(region, error)
+                self._take(region, None)
+            else:
+                sound.append(region)
+        results = engine.migrate_pieces(
+            [region.text for region in sound], path=self._path, settings=self._settings, project=self._project
+        )
+        for region, migration in zip(sound, results, strict=True):
+            self._take(region, migration)
+
+    def _migrated(self, kind: str, text: str) -> Migration:
+        return migrate_text(kind, text, path=self._path, settings=self._settings, project=self._project)
+
+    def _take(self, region: Region, migration: Migration | None) -> None:
+        """What has become of a region, and of the texts inside of it."""
+        changed = migration is not None and migration.changed
+        if migration is not None:
+            self._note(migration, region.place, region.cell)
+        inners = []
+        for inner in region.inner:
+            text = inner.text
+            if inner.kind is not None and concerned(inner.kind, text, self._project):
+                try:
+                    within = self._migrated(inner.kind, text)
+                except SourceError as error:
+                    self._unreadable(replace(region, kind=inner.kind, text=text, place=inner.place), error)
+                else:
+                    self._note(within, inner.place, region.cell)
+                    changed = changed or within.changed
+                    text = within.text
+            inners.append(text)
+        if changed:
+            restored = region.restore(region.text if migration is None else migration.text, inners)
+            self._edits.append(Edit.replace((region.start, region.end), restored))
+
+    def _note(self, migration: Migration, place: Callable[[Position], Position], cell: int) -> None:
+        for finding in migration.findings:
+            start, end = place(finding.start), place(finding.end)
+            self._inner.append(replace(finding, start=start, end=end, cell=cell or finding.cell))
+
+    def _unreadable(self, region: Region, error: SourceError) -> None:
+        if concerned(region.kind, region.text, self._project) and self._enabled(UNREAD):
+            place = region.place(Position(error.line, error.column))
+            message = f"This cannot be read ({error.message}), so nothing in it is rewritten: do it by hand."
+            self._inner.append(Finding(UNREAD.code, Outcome.MANUAL, message, place, place, UNREAD.url, region.cell))
+
+    # Results ------------------------------------------------------------------------------------------------------
+
+    def edits(self) -> list[Edit]:
+        own = [edit for item in self._found for edit in item.change.edits]
+        return [*self._edits, *dict.fromkeys(own), *self._new_markers()]
+
+    def _new_markers(self) -> list[Edit]:
+        wanted: dict[int, list[str]] = defaultdict(list)
+        present = {token.text.rstrip() for token in self._marking()}
+        for item in self._found:
+            change = item.change
+            manual = change.outcome is Outcome.MANUAL
+            if item.rule is MARKER_LEFT or not change.marked:
+                continue
+            if not (manual or (self._settings.annotate and change.outcome is Outcome.REVIEW)):
+                continue
+            line = _marker(item)
+            start = self._parsed.statement(change.span[0])[0]
+            if line not in present and line not in wanted[start]:
+                wanted[start].append(line)
+        edits = []
+        for start, lines in wanted.items():
+            indentation, newline = self._parsed.indentation(start), self._parsed.newline(start)
+            edits.append(Edit.insert(start, "".join(f"{indentation}{line}{newline}" for line in lines)))
+        return edits
+
+    def findings(self) -> tuple[Finding, ...]:
+        place = self._parsed.position
+        found = [
+            Finding(
+                item.rule.code,
+                item.change.outcome,
+                item.change.message,
+                place(item.change.span[0]),
+                place(item.change.span[1]),
+                item.rule.url,
+            )
+            for item in self._found
+        ]
+        for comment in self._unused:
+            start, end = place(comment.token.start), place(comment.token.end)
+            message = "This suppression suppresses nothing; delete it."
+            found.append(Finding(UNUSED_SUPPRESSION.code, Outcome.REVIEW, message, start, end, UNUSED_SUPPRESSION.url))
+        found += self._inner
+        found.sort(key=lambda finding: (finding.cell, finding.start, finding.code))
+        return tuple(dict.fromkeys(found))
+
+
+def concerned(kind: str, text: str, project: Project) -> bool:
+    """Whether a text may hold something to migrate."""
+    data = text.encode("utf-8", "surrogatepass")
+    if kind == "python":
+        return needles.concerns(data)
+    row = next((row for row in kinds.KINDS if row.name == kind), None)
+    return row is not None and (row.concerns(data) or (row.may_launch(data) and project.names_in(text)))
+
+
+def _marker(item: _Found) -> str:
+    manual = item.change.outcome is Outcome.MANUAL
+    return markers.format_marker(item.rule.code, item.change.message, item.rule.url, manual=manual)
+
+
+def _suppressions(parsed: Parsed) -> list[markers.Suppression]:
+    """The suppressions in a text; one on a line of its own is about the statement below it."""
+    found: list[markers.Suppression] = []
+    if "neuron-migrate" not in parsed.text:
+        return found
+    tokens = parsed.comments()
+    own_lines = {
+        parsed.position(token.start).line
+        for token in tokens
+        if not parsed.text[parsed.line_start(token.start) : token.start].strip()
+    }
+    for token in tokens:
+        suppression = markers.suppression_in(token)
+        if suppression is None:
+            continue
+        line = parsed.position(token.start).line
+        while line in own_lines:
+            line += 1
+        start, end = parsed.statement(parsed.line_starts[min(line, len(parsed.lines)) - 1])
+        suppression.first, suppression.last = parsed.position(start).line, parsed.position(max(end - 1, start)).line
+        found.append(suppression)
+    return found
+
+
+# Making regions ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Whole lines of a text, each behind a prefix: indentation, a prompt, a quotation mark."""
+
+    outer: Text
+    lines: Sequence[tuple[int, int]]
+    """Where each line's own text starts and where it ends, newline included; the lines follow one another."""
+    prefixes: Callable[[Sequence[str]], Sequence[str]]
+    """From all lines of a changed text to the prefix that each gets if it is new."""
+
+    @property
+    def start(self) -> int:
+        return self.outer.line_start(self.lines[0][0])
+
+    @property
+    def end(self) -> int:
+        return self.lines[-1][1]
+
+    @property
+    def text(self) -> str:
+        """The lines without their prefixes."""
+        return "".join(self.outer.text[start:end] for start, end in self.lines)
+
+    def restore(self, text: str) -> str:
+        """The lines of a changed text behind their prefixes; those that are as before come back as they were."""
+        inner = [self.outer.text[start:end] for start, end in self.lines]
+        whole = [self.outer.text[self.outer.line_start(start) : end] for start, end in self.lines]
+        new = Text(text).lines
+        prefixed = [
+            prefix + line if line.strip() else prefix.rstrip() + line
+            for prefix, line in zip(self.prefixes(new), new, strict=True)
+        ]
+        result: list[str] = []
+        for tag, i, j, k, m in difflib.SequenceMatcher(None, inner, new, autojunk=False).get_opcodes():
+            result += whole[i:j] if tag == "equal" else prefixed[k:m]
+        return "".join(result)
+
+    def place(self, position: Position) -> Position:
+        """From a place in the lines' own text to the place in the outer text."""
+        index = min(position.line, len(self.lines)) - 1
+        start = self.lines[index][0]
+        first = self.outer.position(start)
+        return Position(first.line + position.line - 1 - index, first.column + position.column - 1)
+
+    def region(self, kind: str, *, group: int | None = None) -> Region:
+        """The lines as a region of one kind."""
+        return Region(
+            kind, self.start, self.end, self.text, lambda text, _: self.restore(text), self.place, group=group
+        )
+
+
+def mapped(text: Text, start: int) -> Callable[[Position], Position]:
+    """From places in a stretch of a text to places in the text."""
+    first = text.position(start)
+
+    def place(position: Position) -> Position:
+        column = position.column + (first.column - 1 if position.line == 1 else 0)
+        return Position(first.line + position.line - 1, column)
+
+    return place
