@@ -150,9 +150,8 @@ def _look_at_large(
 
 def _concerned(entries: list[Hit | FileResult]) -> list[Hit | FileResult]:
     """The entries without launchers of files that do not concern the tool."""
-    names = {
-        os.path.basename(entry.path).encode() for entry in entries if isinstance(entry, Hit) and entry.kind == PYTHON
-    }
+    scripts = [entry.path for entry in entries if isinstance(entry, Hit) and entry.kind == PYTHON]
+    names = {os.fsencode(os.path.basename(path)) for path in scripts}
     return [
         entry
         for entry in entries

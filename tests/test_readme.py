@@ -310,7 +310,8 @@ def test_the_hook_is_one(usage: str) -> None:
 def test_the_rule_of_the_guide_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     from neuron_codemods import migrate, registry
 
-    (source,) = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    (source,) = [block for block in blocks if "RULE = " in block]
     module = ModuleType("rule_of_the_guide")
     exec(compile(source, "CONTRIBUTING.md", "exec"), module.__dict__)
     rule = registry.RuleModule(module.RULE, module.__doc__ or "", module.CASES, module.check)
