@@ -17,6 +17,7 @@ from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.layouts import Request, open_source
 from neuron_shim.checkpoint.layouts.live_model import parallel_device
 from neuron_shim.checkpoint.ranks import Ranks
+from neuron_shim.checkpoint.replicas import CHOICES, settled
 from neuron_shim.checkpoint.safetensors_file import write_file
 from neuron_shim.checkpoint.sharding import parse_size, split
 from neuron_shim.checkpoint.source import Checkpoint
@@ -50,6 +51,9 @@ class ExportReport:
 
     left_behind: tuple[str, ...]
     notes: tuple[str, ...]
+    plan: tuple[str, ...]
+    """How the tensors are put together, a line for each kind; empty where they were whole."""
+
     seconds: float
     dry_run: bool
 
@@ -61,7 +65,10 @@ def export_checkpoint(
     dtype: Any = None,
     max_shard_size: int | str = MAX_SHARD_SIZE,
     merge_adapter: bool | str | os.PathLike[str] = False,
+    adapter: str | None = None,
+    config: str | os.PathLike[str] | None = None,
     tokenizer: Any = None,
+    kv: str | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> ExportReport | None:
@@ -75,15 +82,19 @@ def export_checkpoint(
     (names, dtypes, shapes, checksums) before the destination appears, all at once, by a rename.
 
     Args:
-        source: a folder that transformers, Trainer, PEFT, accelerate or torch.distributed.checkpoint wrote, or a live
-            model. If the live model is sharded, every rank has to call this. In all other cases only the main
-            process works, and the others return at once.
+        source: a folder that transformers, Trainer, PEFT, accelerate, torch.distributed.checkpoint or Optimum Neuron
+            wrote, or a live model. If the live model is sharded, every rank has to call this. In all other cases only
+            the main process works, and the others return at once.
         destination: a folder that does not exist yet or is empty.
         dtype: "bf16", "fp16", "fp32" or the torch.dtype; None leaves each tensor as it is. Integers never change.
         max_shard_size: bytes a file may have, such as "5GB"; a larger tensor has a file of its own. An adapter is
             always one file.
         merge_adapter: of an adapter: the folder of the model it was trained on, which is exported with the adapter in
             it. True takes the model under a live adapter, or the local folder that the adapter names.
+        adapter: which one, where the source has several.
+        config: a folder with the config.json (or that file) for a source that has none, such as shards of a pipeline.
+        kv: what becomes of copies of key/value heads that should be equal and are not: "first" or "mean" of them, or
+            "widened", a model in which each is a head of its own. None refuses them.
         tokenizer: an object with ``save_pretrained`` or a folder, for a source without tokenizer files. A folder also
             lends its config.json if the source has none.
         overwrite: replace an exported checkpoint at the destination, after the new one was verified.
@@ -98,6 +109,8 @@ def export_checkpoint(
     """
     started = time.monotonic()
     code, limit = requested(dtype), parse_size(max_shard_size)
+    if kv not in (None, *CHOICES):
+        raise ValueError(f"kv is {kv!r}, but must be one of {', '.join(CHOICES)}, or None.")
     if isinstance(source, (str, os.PathLike)):
         source = Path(source).absolute()
     ranks = Ranks(parallel_device(source))
@@ -107,7 +120,10 @@ def export_checkpoint(
     plan: _Plan | None = None
     error: Exception | None = None
     try:
-        plan = _plan(source, code, limit, merge_adapter, tokenizer)
+        if isinstance(source, Path) and ranks.writes:
+            target.check(source.resolve(), 0)  # before anything is read
+        request = _request(source, merge_adapter is not False, tokenizer, config, adapter)
+        plan = _plan(source, code, limit, merge_adapter, request, kv)
         if ranks.writes:
             plan = _checked(plan, source, target)
     except Exception as failure:
@@ -130,12 +146,24 @@ class _Plan:
         return sum(tensor.nbytes for tensors in self.files.values() for tensor in tensors)
 
 
-def _plan(source: Any, code: str | None, limit: int, merge: Any, tokenizer: Any) -> _Plan:
+def _request(source: Any, merge: bool, tokenizer: Any, config: Any, adapter: str | None) -> Request:
     if isinstance(source, Path) and hasattr(tokenizer, "save_pretrained"):
         raise ValueError("tokenizer is an object, which only goes with a live model; name a folder.")
     folder = Path(tokenizer) if isinstance(tokenizer, (str, os.PathLike)) else None
-    request = Request(folder, None if folder else tokenizer, merge is not False)
-    checkpoint = open_source(source, request)
+    lender = None if config is None else Path(config)
+    if lender is not None and not lender.exists():
+        raise ExportError(f"{lender}, which should have a config.json, does not exist.")
+    return Request(
+        files_from=folder,
+        tokenizer=None if folder else tokenizer,
+        merge=merge,
+        config_from=lender,
+        adapter=adapter,
+    )
+
+
+def _plan(source: Any, code: str | None, limit: int, merge: Any, request: Request, kv: str | None) -> _Plan:
+    checkpoint = settled(open_source(source, request), kv, lambda _: None)
     if merge is not False:
         checkpoint = _merged(checkpoint, merge, request)
     checkpoint, dropped = without_duplicates(checkpoint)
@@ -162,13 +190,13 @@ def _merged(adapter: Checkpoint, merge: Any, request: Request) -> Checkpoint:
     from neuron_shim.checkpoint.merge import merged
 
     if merge is not True:
-        return merged(adapter, open_source(Path(merge).absolute(), replace(request, merge=False)))
+        return merged(adapter, open_source(Path(merge).absolute(), replace(request, merge=False, adapter=None)))
     if adapter.base is not None:
         return merged(adapter, adapter.base)
     named = adapter.config.get("base_model_name_or_path")
     if not named or not Path(named).is_dir():
         raise ExportError(f"The adapter was trained on {named}, which is no folder here; name the model's folder.")
-    return merged(adapter, open_source(Path(named).absolute(), replace(request, merge=False)))
+    return merged(adapter, open_source(Path(named).absolute(), replace(request, merge=False, adapter=None)))
 
 
 def _checked(plan: _Plan, source: Any, target: Destination) -> _Plan:
@@ -278,6 +306,7 @@ def _report(plan: _Plan, source: Any, target: Destination, seconds: float, dry_r
         dropped=plan.dropped,
         left_behind=checkpoint.left_behind,
         notes=checkpoint.notes,
+        plan=checkpoint.plan,
         seconds=seconds,
         dry_run=dry_run,
     )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from neuron_shim.checkpoint.errors import ExportError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from neuron_shim.checkpoint.replicas import Replicas
     from neuron_shim.checkpoint.tensors import Tensor
 
 CONFIG = "config.json"
@@ -41,6 +42,15 @@ class Checkpoint:
 
     collective: bool = False
     """Whether every rank has to read every tensor."""
+
+    replicas: tuple[Replicas, ...] = field(default=(), repr=False)
+    """Tensors of which several copies were saved, to be compared before the first of each is taken."""
+
+    widened: Callable[[], Checkpoint] | None = field(default=None, repr=False)
+    """Makes the checkpoint in which each copy of a key/value head is a head of its own."""
+
+    plan: tuple[str, ...] = ()
+    """How the tensors are made of what was saved, a line for each kind."""
 
     @property
     def config_name(self) -> str:

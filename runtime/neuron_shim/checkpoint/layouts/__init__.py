@@ -35,6 +35,12 @@ class Request:
     files_from: Path | None = None
     """A folder that has the config or tokenizer files that the source lacks."""
 
+    config_from: Path | None = None
+    """A folder with a config.json, or such a file, for a source that has none; also lends generation settings."""
+
+    adapter: str | None = None
+    """Which of several adapters is meant."""
+
     tokenizer: Any = None
     """An object with ``save_pretrained``."""
 
@@ -108,6 +114,12 @@ def config_of(folder: Path, request: Request) -> Mapping[str, Any]:
     Raises:
         ExportError: neither folder has a readable one.
     """
-    if not (folder / CONFIG).exists() and request.files_from is not None:
-        return read_json(request.files_from / CONFIG)
-    return read_json(folder / CONFIG)
+    if (folder / CONFIG).exists():
+        return read_json(folder / CONFIG)
+    for lender in (request.config_from, request.files_from):
+        if lender is not None:
+            return read_json(lender / CONFIG if lender.is_dir() else lender)
+    raise ExportError(
+        f"{folder / CONFIG} is missing. Name the folder of the model that it was trained from, which has one "
+        f"(--config FOLDER)."
+    )

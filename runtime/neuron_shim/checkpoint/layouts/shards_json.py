@@ -1,0 +1,34 @@
+"""What training with Optimum Neuron 0.2 to 0.4.5 writes: shards/ with mp_metadata_pp_rank_N.json.
+
+Every stage has the names of all parameters in its files, those of other stages with what happened to be in memory:
+only the names in its metadata count.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuron_shim.checkpoint.layouts import Request, config_of
+from neuron_shim.checkpoint.layouts._assembly import whole_model
+from neuron_shim.checkpoint.layouts._metadata_json import metadata_in, stages_of
+from neuron_shim.checkpoint.layouts._shards_folder import SHARDS, opened, root_of
+from neuron_shim.checkpoint.layouts._target import target_of
+
+if TYPE_CHECKING:
+    from neuron_shim.checkpoint.source import Checkpoint
+
+NAME = "model-parallel shards of Optimum Neuron 0.2 to 0.4"
+
+
+def evidence(source: Any) -> tuple[str, ...]:
+    if not isinstance(source, Path):
+        return ()
+    return tuple(f"{SHARDS}/{name}" for name in metadata_in(root_of(source, SHARDS) / SHARDS))
+
+
+def open_checkpoint(source: Path, request: Request) -> Checkpoint:
+    root = root_of(source, SHARDS)
+    ranks = opened(root / SHARDS)
+    stages, notes = stages_of(ranks)
+    return whole_model(NAME, root, stages, target_of(config_of(root, request)), request, notes)
