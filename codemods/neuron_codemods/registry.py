@@ -26,11 +26,6 @@ class RuleModule:
     check: Callable[..., Iterable[Any]]
     """For Python, from a ``Module`` to ``edits.Change``; else from ``Parsed`` and ``Project`` to ``texts.Change``."""
 
-
-def of_kind(kind: str) -> tuple[RuleModule, ...]:
-    """The rules that look at one kind of text, by code."""
-    return tuple(entry for entry in rules() if entry.rule.kind == kind)
-
     @property
     def what(self) -> str:
         """What the rule does: the first paragraph of its explanation, as one line."""
@@ -41,6 +36,11 @@ def of_kind(kind: str) -> tuple[RuleModule, ...]:
         """The other paragraphs, without the addresses at the end."""
         paragraphs = self.explanation.split("\n\n")[1:]
         return "\n\n".join(part for part in paragraphs if not part.lstrip().startswith("https://"))
+
+
+def of_kind(kind: str) -> tuple[RuleModule, ...]:
+    """The rules that look at one kind of text, by code."""
+    return tuple(entry for entry in rules() if entry.rule.kind == kind)
 
 
 @cache
