@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
 from neuron_migrate import interrupts
+from neuron_migrate.configuration import Configurations
 from neuron_migrate.discover import discover
 from neuron_migrate.gitignore import PatternError
 from neuron_migrate.output import ClosedError, Output
@@ -16,7 +17,7 @@ from neuron_migrate.progress import MANY, Progress
 from neuron_migrate.reports import Detail, Mode, Report
 from neuron_migrate.reports.choice import FORMATS, SUFFIXES, make, page
 from neuron_migrate.results import NOT_PROCESSED, FileResult, Problem, Totals
-from neuron_migrate.run import Choices, run
+from neuron_migrate.run import run
 from neuron_migrate.scan import Scan, scan, standard_input
 
 INTERRUPTED = 130
@@ -71,7 +72,9 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
 @click.option("--ignore", metavar="CODES", multiple=True, help="Do not run these rules.")
 @click.option("--annotate", is_flag=True, help="Also write what to review into the files.")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Skip files, as a line of .gitignore does.")
+@click.option("--skip-unknown", is_flag=True, help="Pass over named files of other kinds, for hooks.")
 @click.option("--stdin-filename", metavar="NAME", help="What to call the text read from '-'.")
+@click.option("--isolated", is_flag=True, help="Do not read [tool.neuron-migrate] in pyproject.toml.")
 @click.option("-j", "--jobs", metavar="N", type=click.IntRange(min=1), help="Use at most N processes.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="How the run is told.")
 @click.option("--statistics", is_flag=True, help="Tell only the counts, not each finding.")
@@ -132,14 +135,14 @@ def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     mode = _mode(given, filters=filters)
     progress = Progress(sys.stderr, wanted=not given["quiet"])
     report = _report(mode, given, progress)
-    choices = _choices(given)
+    configurations = _configurations(given)
 
-    scanned = _standard_input(given["stdin_filename"]) if filters else _files(paths, given["exclude"], progress)
+    scanned = _standard_input(given["stdin_filename"]) if filters else _files(paths, given, progress)
     totals = Totals(scanned=scanned.files)
     hits = len(scanned.hits)
     progress.begin("Migrating", hits * 2, long=hits > MANY)
     try:
-        for result in run(scanned, choices, jobs=given["jobs"], tick=progress.tick):
+        for result in run(scanned, configurations, jobs=given["jobs"], tick=progress.tick):
             if mode is Mode.WRITE:
                 result = _written(result)
             elif mode is Mode.FILTER:
@@ -180,23 +183,29 @@ def _mode(given: dict[str, Any], *, filters: bool) -> Mode:
     return Mode.FILTER if filters else Mode.WRITE
 
 
-def _choices(given: dict[str, Any]) -> Choices:
-    codes: dict[str, tuple[str, ...]] = {"select": (), "ignore": ()}
-    for option in codes:
-        if given[option]:
-            from neuron_migrate import catalog
-
-            try:
-                codes[option] = catalog.prefixes(given[option])
-            except catalog.UnknownCodeError as error:
-                raise click.BadParameter(f"{error}.", param_hint=f"--{option}") from error
-    return Choices(**codes, annotate=given["annotate"])
+def _configurations(given: dict[str, Any]) -> Configurations:
+    codes: dict[str, tuple[str, ...]] = {}
+    for option in ("select", "ignore"):
+        try:
+            codes[option] = _prefixes(given[option])
+        except ValueError as error:
+            raise click.BadParameter(f"{error}.", param_hint=f"--{option}") from error
+    chosen = {**codes, "annotate": given["annotate"], "exclude": given["exclude"]}
+    return Configurations(chosen, use=not given["isolated"], prefixes=_prefixes)
 
 
-def _files(paths: tuple[str, ...], exclude: tuple[str, ...], progress: Progress) -> Scan:
+def _prefixes(values: Iterable[str]) -> tuple[str, ...]:
+    if not values:
+        return ()  # the rules are not imported for nothing
+    from neuron_migrate import catalog
+
+    return catalog.prefixes(values)
+
+
+def _files(paths: tuple[str, ...], given: dict[str, Any], progress: Progress) -> Scan:
     progress.begin("Looking for Optimum Neuron")
     try:
-        return scan(discover(paths, exclude), progress.tick)
+        return scan(discover(paths, given["exclude"], skip_unknown=given["skip_unknown"]), progress.tick)
     except PatternError as error:
         raise click.BadParameter(f"{error}.", param_hint="--exclude") from error
 

@@ -37,12 +37,14 @@ class Found(NamedTuple):
     kind: Kind | None
     """None if the name does not tell; then the first line may."""
     named: bool
-    """Whether the file was named on the command line, not found in a directory."""
+    """Whether the file was named on the command line, so that a kind that is not known is worth a word."""
 
 
-def discover(paths: Iterable[str], exclude: Iterable[str] = ()) -> Iterator[Found | FileResult]:
+def discover(
+    paths: Iterable[str], exclude: Iterable[str] = (), *, skip_unknown: bool = False
+) -> Iterator[Found | FileResult]:
     """The files below these paths; a path that cannot be used is a result with a problem."""
-    walk = _Walk(excluding(exclude) or None)
+    walk = _Walk(excluding(exclude) or None, skip_unknown)
     for path in paths:
         yield from walk.path(path)
 
@@ -63,7 +65,8 @@ class _Level(NamedTuple):
 
 
 class _Walk:
-    def __init__(self, exclude: Patterns | None) -> None:
+    def __init__(self, exclude: Patterns | None, skip_unknown: bool) -> None:
+        self._names_count = not skip_unknown
         self._exclude = exclude
         self._cwd = os.path.realpath(os.getcwd()) if exclude is not None else ""
         self._seen: set[str] = set()
@@ -85,7 +88,7 @@ class _Walk:
         elif stat.S_ISREG(mode):
             directory, name = os.path.split(path)
             if self._new(os.path.join(os.path.realpath(directory), name)):
-                yield Found(shown, by_name(name), named=True)
+                yield Found(shown, by_name(name), named=self._names_count)
         else:
             yield FileResult(shown, problem=Problem("this is neither a regular file nor a directory"))
 

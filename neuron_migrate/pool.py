@@ -15,7 +15,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from neuron_migrate.scan import Hit
+from neuron_migrate.work import Job
 
 Answer = TypeVar("Answer")
 
@@ -38,11 +38,11 @@ class Pool:
         self._executor: ProcessPoolExecutor | None = None
 
     def map(
-        self, work: Callable[[Hit], Answer], hits: Sequence[Hit], died: Callable[[Hit], Answer]
+        self, work: Callable[[Job], Answer], jobs: Sequence[Job], died: Callable[[Job], Answer]
     ) -> Iterator[Answer]:
-        """``work`` done on every hit; ``died`` stands in for the answer if it takes a worker down."""
-        size = max(1, min(LARGEST_BATCH, len(hits) // (self._jobs * 4)))
-        batches = [hits[start : start + size] for start in range(0, len(hits), size)]
+        """``work`` done on every job; ``died`` stands in for the answer if it takes a worker down."""
+        size = max(1, min(LARGEST_BATCH, len(jobs) // (self._jobs * 4)))
+        batches = [jobs[start : start + size] for start in range(0, len(jobs), size)]
         futures: list[Future[list[Answer]]] = []
         try:
             executor = self._started()
@@ -56,18 +56,18 @@ class Pool:
                 yield from futures[index].result()
             except BrokenProcessPool:
                 # Nobody can tell which file it was: whatever has no answer yet is tried once more, one at a time.
-                for hit in batch:
-                    yield self._alone(work, hit, died)
+                for job in batch:
+                    yield self._alone(work, job, died)
 
-    def _alone(self, work: Callable[[Hit], Answer], hit: Hit, died: Callable[[Hit], Answer]) -> Answer:
+    def _alone(self, work: Callable[[Job], Answer], job: Job, died: Callable[[Job], Answer]) -> Answer:
         if self._executor is None or self._jobs != 1:
             self.close()
             self._jobs = 1
         try:
-            return self._started().submit(_batch, work, [hit]).result()[0]
+            return self._started().submit(_batch, work, [job]).result()[0]
         except BrokenProcessPool:
             self.close()
-            return died(hit)
+            return died(job)
 
     def _started(self) -> ProcessPoolExecutor:
         if self._executor is None:
@@ -98,5 +98,5 @@ def _begin() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _batch(work: Callable[[Hit], Answer], hits: Sequence[Hit]) -> list[Answer]:
-    return [work(hit) for hit in hits]
+def _batch(work: Callable[[Job], Answer], jobs: Sequence[Job]) -> list[Answer]:
+    return [work(job) for job in jobs]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from neuron_migrate.configuration import ConfigurationError, Configurations
 from neuron_migrate.results import FileResult, Problem
-from neuron_migrate.scan import Hit, Scan
+from neuron_migrate.scan import Scan
+from neuron_migrate.work import Job
 
 if TYPE_CHECKING:
     from neuron_codemods import ModuleFacts
@@ -21,27 +22,34 @@ WORTH_A_POOL = 8
 """Starting workers costs about as much as migrating this many files."""
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What the user may choose about the migration; the codemods' own settings are made of it when first needed."""
-
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    annotate: bool = False
-
-
 def run(
-    scan: Scan, choices: Choices, *, jobs: int | None = None, tick: Callable[[], None] = lambda: None
+    scan: Scan, configurations: Configurations, *, jobs: int | None = None, tick: Callable[[], None] = lambda: None
 ) -> Iterator[FileResult]:
     """The results for all entries of a scan; ``tick`` is called twice for each file that is migrated."""
-    hits = scan.hits
-    if not hits:
-        yield from (entry for entry in scan.entries if isinstance(entry, FileResult))
+    entries = list(_configured(scan, configurations))
+    work = [entry for entry in entries if not isinstance(entry, FileResult)]
+    if not work:
+        yield from (entry for entry in entries if isinstance(entry, FileResult))
         return
-    workers = _workers(jobs, len(hits))
-    results = _serially(hits, choices, tick) if workers == 1 else _pooled(hits, choices, workers, tick)
-    for entry in scan.entries:
+    workers = _workers(jobs, len(work))
+    results = _serially(work, tick) if workers == 1 else _pooled(work, workers, tick)
+    for entry in entries:
         yield entry if isinstance(entry, FileResult) else next(results)
+
+
+def _configured(scan: Scan, configurations: Configurations) -> Iterator[FileResult | Job]:
+    """Each file with the choices of its own project; without those that the project excludes."""
+    for entry in scan.entries:
+        if isinstance(entry, FileResult):
+            yield entry
+            continue
+        try:
+            configuration = configurations.of(entry.path)
+        except ConfigurationError as error:
+            yield FileResult(entry.path, entry.data, problem=Problem(str(error)))
+            continue
+        if not configuration.excludes(entry.path):
+            yield Job(entry, configuration.for_file(entry.path))
 
 
 def _workers(jobs: int | None, hits: int) -> int:
@@ -57,27 +65,28 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _serially(hits: list[Hit], choices: Choices, tick: Callable[[], None]) -> Iterator[FileResult]:
+def _serially(jobs: list[Job], tick: Callable[[], None]) -> Iterator[FileResult]:
     from neuron_migrate import worker
 
-    facts = _ticked(map(worker.collect, hits), tick)
-    return _migrated(hits, facts, choices, tick, lambda work, sound: map(work, sound))
+    facts = _ticked(map(worker.collect, jobs), tick)
+    return _migrated(jobs, facts, tick, lambda work, sound: map(work, sound))
 
 
-def _pooled(hits: list[Hit], choices: Choices, workers: int, tick: Callable[[], None]) -> Iterator[FileResult]:
+def _pooled(jobs: list[Job], workers: int, tick: Callable[[], None]) -> Iterator[FileResult]:
     from neuron_migrate import worker
     from neuron_migrate.pool import Pool
 
     died = Problem(f"internal error, the file is left as it is: the process that worked on it died; {worker.REPORT}")
     pool = Pool(workers)
     try:
-        facts = _ticked(pool.map(worker.collect, hits, lambda hit: died), tick)
+        facts = _ticked(pool.map(worker.collect, jobs, lambda job: died), tick)
         yield from _migrated(
-            hits,
+            jobs,
             facts,
-            choices,
             tick,
-            lambda work, sound: pool.map(work, sound, lambda hit: FileResult(hit.path, hit.data, problem=died)),
+            lambda work, sound: pool.map(
+                work, sound, lambda job: FileResult(job.hit.path, job.hit.data, problem=died)
+            ),
         )
     except BaseException:
         pool.kill()
@@ -86,30 +95,27 @@ def _pooled(hits: list[Hit], choices: Choices, workers: int, tick: Callable[[], 
 
 
 def _migrated(
-    hits: list[Hit],
+    jobs: list[Job],
     facts: Iterable[ModuleFacts | Problem | None],
-    choices: Choices,
     tick: Callable[[], None],
-    mapped: Callable[[Callable[[Hit], FileResult], list[Hit]], Iterator[FileResult]],
+    mapped: Callable[[Callable[[Job], FileResult], list[Job]], Iterator[FileResult]],
 ) -> Iterator[FileResult]:
     """The second pass, given what the first has learned; a file on which the first failed is not tried again."""
     from neuron_codemods import Project
-    from neuron_codemods.model import Settings
     from neuron_migrate import worker
 
     problems: dict[str, Problem] = {}
     modules: list[ModuleFacts] = []
-    for hit, fact in zip(hits, facts, strict=True):
+    for job, fact in zip(jobs, facts, strict=True):
         if isinstance(fact, Problem):
-            problems[hit.path] = fact
+            problems[job.hit.path] = fact
         elif fact is not None:
             modules.append(fact)
-    settings = Settings(select=choices.select, ignore=choices.ignore, annotate=choices.annotate)
-    work = partial(worker.migrate, settings=settings, project=Project(tuple(modules)))
-    results = mapped(work, [hit for hit in hits if hit.path not in problems])
-    for hit in hits:
-        problem = problems.get(hit.path)
-        yield FileResult(hit.path, hit.data, problem=problem) if problem is not None else next(results)
+    work = partial(worker.migrate, project=Project(tuple(modules)))
+    results = mapped(work, [job for job in jobs if job.hit.path not in problems])
+    for job in jobs:
+        problem = problems.get(job.hit.path)
+        yield FileResult(job.hit.path, job.hit.data, problem=problem) if problem is not None else next(results)
         tick()
 
 

@@ -13,24 +13,28 @@ from typing import TYPE_CHECKING, TypeVar
 from neuron_codemods.model import SourceError
 from neuron_migrate.documents import DocumentError, document
 from neuron_migrate.results import FileResult, Problem
-from neuron_migrate.scan import Hit
+from neuron_migrate.work import Job
 
 if TYPE_CHECKING:
     from neuron_codemods import ModuleFacts, Project
-    from neuron_codemods.model import Settings
 
 REPORT = "please report this to the neuron-migrate project, with the file or the part of it that matters"
 
 Answer = TypeVar("Answer")
 
 
-def collect(hit: Hit) -> ModuleFacts | Problem | None:
+def collect(job: Job) -> ModuleFacts | Problem | None:
     """What other files may need to know of this one."""
+    hit = job.hit
     return _guarded(lambda: document(hit.kind).collect(hit.data, hit.path))
 
 
-def migrate(hit: Hit, settings: Settings, project: Project) -> FileResult:
+def migrate(job: Job, project: Project) -> FileResult:
     """The migrated file."""
+    from neuron_codemods.model import Settings
+
+    hit, choices = job
+    settings = Settings(select=choices.select, ignore=choices.ignore, annotate=choices.annotate)
     migrated = _guarded(lambda: document(hit.kind).migrate(hit.data, hit.path, settings, project))
     if isinstance(migrated, Problem):
         return FileResult(hit.path, hit.data, problem=migrated)

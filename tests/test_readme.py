@@ -295,16 +295,43 @@ def test_suppressions_suppress() -> None:
     assert [finding.code for finding in unused.findings] == ["NM002", "NM002"]
 
 
-def test_the_hook_is_one(usage: str) -> None:
+def test_the_hook_is_one_of_ours() -> None:
     yaml = pytest.importorskip("yaml")
+    ours = {hook["id"] for hook in yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
     (block,) = blocks("yaml")
     (repository,) = yaml.safe_load(block.text)["repos"]
-    (hook,) = repository["hooks"]
-    assert repository["repo"] == "local"
-    assert {"id", "name", "entry", "language"} <= hook.keys()
-    program, *arguments = hook["entry"].split()
-    assert program == "neuron-migrate"
-    assert all(argument in usage for argument in arguments if argument.startswith("-"))
+    assert {hook["id"] for hook in repository["hooks"]} <= ours
+    assert all(f"`{hook}`" in README for hook in ours)
+
+
+def test_hooks_use_options_that_exist_and_the_parsers_of_the_extra(usage: str) -> None:
+    yaml = pytest.importorskip("yaml")
+    project = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    extra = re.search(r"^project = \[\n(.*?)^\]", project, re.MULTILINE | re.DOTALL)
+    assert extra
+    parsers = re.findall(r'"([\w-]+)', extra[1])
+    for hook in yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")):
+        program, *options = hook["entry"].split()
+        assert program == "neuron-migrate"
+        assert all(option in usage for option in options)
+        assert hook["additional_dependencies"] == parsers
+
+
+def test_the_table_of_the_configuration_is_read(clone: Path, programs: Path) -> None:
+    (block,) = blocks("toml")
+    (clone / "pyproject.toml").write_text(block.text, encoding="utf-8")
+    (clone / "third_party").mkdir()
+    for folder in ("", "third_party/"):
+        (clone / f"{folder}a.py").write_text("from optimum.neuron import NeuronTrainer\n", encoding="utf-8")
+    ended = run("neuron-migrate --check a.py third_party", clone, programs)
+    assert "Would rewrite a.py" in ended.stdout
+    assert "third_party" not in ended.stdout
+
+
+def test_formats_are_those_of_the_command() -> None:
+    from neuron_migrate.reports.choice import FORMATS
+
+    assert [code(row[0])[0] for row in tables("Reports")[0]] == list(FORMATS)
 
 
 def test_the_rule_of_the_guide_holds(monkeypatch: pytest.MonkeyPatch) -> None:

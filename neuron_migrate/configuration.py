@@ -1,0 +1,189 @@
+"""``[tool.neuron-migrate]`` in a pyproject.toml: what a project wants, unless the command line says otherwise.
+
+As for ruff, a file belongs to the nearest pyproject.toml above it that has such a table, so one run over many projects
+treats each as its own people wish. Paths in it are seen from its directory.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from neuron_migrate.gitignore import PatternError, Patterns
+from neuron_migrate.ignores import excluding, slashed
+
+NAME = "pyproject.toml"
+TABLE = "neuron-migrate"
+
+
+class ConfigurationError(ValueError):
+    """A pyproject.toml that cannot be followed; the message names it and says what is wrong."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What may be chosen about the migration of a file."""
+
+    select: tuple[str, ...] = ()
+    """Prefixes of rule codes; none means all that are on by default."""
+    ignore: tuple[str, ...] = ()
+    annotate: bool = False
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One table, checked."""
+
+    directory: str = ""
+    choices: Choices = Choices()
+    exclude: Patterns | None = field(default=None, compare=False)
+    per_file_ignores: tuple[tuple[Patterns, tuple[str, ...]], ...] = field(default=(), compare=False)
+
+    def excludes(self, path: str) -> bool:
+        """Whether a file, or a directory above it, is excluded."""
+        return self.exclude is not None and _matches(self.exclude, self._relative(path))
+
+    def for_file(self, path: str) -> Choices:
+        """The choices for one file."""
+        relative = self._relative(path)
+        codes = [code for patterns, codes in self.per_file_ignores for code in codes if _matches(patterns, relative)]
+        if not codes:
+            return self.choices
+        # A code that is selected by a longer prefix would win over the shorter one that is ignored here.
+        selected = [one for one in self.choices.select if any(one.startswith(code) for code in codes)]
+        return replace(self.choices, ignore=(*self.choices.ignore, *codes, *selected))
+
+    def _relative(self, path: str) -> str:
+        return os.path.relpath(os.path.realpath(path), self.directory) if self.directory else path
+
+
+Prefixes = Callable[[Iterable[str]], tuple[str, ...]]
+"""Checks rule codes and prefixes; raises ``ValueError`` for one that no rule has."""
+
+
+class Configurations:
+    """The configuration of every file of a run, each pyproject.toml read once."""
+
+    def __init__(self, given: Mapping[str, Any], *, use: bool, prefixes: Prefixes) -> None:
+        self._given = {key: value for key, value in given.items() if value}
+        """What the command line says, by the names of the keys: it takes their place."""
+        self._use = use
+        self._prefixes = prefixes
+        self._above = lru_cache(maxsize=None)(self._find)
+
+    def of(self, path: str) -> Configuration:
+        """The configuration of a file. Raises :class:`ConfigurationError`."""
+        found = self._above(os.path.dirname(os.path.realpath(path))) if self._use else None
+        configuration = found or Configuration()
+        choices = {key: value for key, value in self._given.items() if key != "exclude"}
+        configuration = replace(configuration, choices=replace(configuration.choices, **choices))
+        return replace(configuration, exclude=None) if "exclude" in self._given else configuration
+
+    def _find(self, directory: str) -> Configuration | None:
+        found = self._read(os.path.join(directory, NAME))
+        if found is not None:
+            return found
+        parent = os.path.dirname(directory)
+        return None if parent == directory else self._above(parent)
+
+    def _read(self, path: str) -> Configuration | None:
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError:  # none there, or none that we may read
+            return None
+        if TABLE.encode() not in data:
+            return None
+        table = _table(path, data)
+        return None if table is None else self._checked(path, table)
+
+    def _checked(self, path: str, table: Mapping[str, Any]) -> Configuration:
+        for key in table:
+            if key not in KEYS:
+                raise ConfigurationError(f"{_place(path)} has no key {key!r}{_near(key)}")
+        for key, value in table.items():
+            if not KEYS[key].fits(value):
+                raise ConfigurationError(f"{_place(path)}: {key} must be {KEYS[key].described}")
+        try:
+            choices = Choices(
+                select=self._prefixes(table.get("select", ())),
+                ignore=self._prefixes(table.get("ignore", ())),
+                annotate=table.get("annotate", False),
+            )
+            per_file = tuple(
+                (excluding([glob]), self._prefixes(codes)) for glob, codes in table.get("per-file-ignores", {}).items()
+            )
+            exclude = excluding(table["exclude"]) if "exclude" in table else None
+        except PatternError as error:
+            raise ConfigurationError(f"{_place(path)}: the pattern {error}") from error
+        except ValueError as error:
+            raise ConfigurationError(f"{_place(path)}: {error}") from error
+        return Configuration(os.path.dirname(path), choices, exclude, per_file)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a key of the table may hold."""
+
+    described: str
+    fits: Callable[[Any], bool]
+
+
+KEYS = {
+    "select": Key('a list of rule codes, as in ["NM1"]', _is_texts),
+    "ignore": Key('a list of rule codes, as in ["NM122"]', _is_texts),
+    "per-file-ignores": Key(
+        'a table of patterns and rule codes, as in {"legacy/" = ["NM1"]}',
+        lambda value: isinstance(value, dict) and all(map(_is_texts, value.values())),
+    ),
+    "exclude": Key('a list of patterns as in .gitignore, like ["third_party/"]', _is_texts),
+    "annotate": Key("true or false", lambda value: isinstance(value, bool)),
+}
+
+
+def _table(path: str, data: bytes) -> dict[str, Any] | None:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        document = tomllib.loads(data.decode())
+    except ValueError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+    tool = document.get("tool", {})
+    table = tool.get(TABLE) if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigurationError(f"{path}: tool.{TABLE} must be a table")
+    return table
+
+
+def _matches(patterns: Patterns, path: str) -> bool:
+    return any(
+        bool(patterns.verdict(slashed(part), directory=directory)) for part, directory in _path_and_parents(path)
+    )
+
+
+def _path_and_parents(path: str) -> Iterator[tuple[str, bool]]:
+    parts = path.split(os.sep)
+    for count in range(1, len(parts)):
+        yield os.sep.join(parts[:count]), True
+    yield path, False
+
+
+def _place(path: str) -> str:
+    return f"[tool.{TABLE}] in {path}"
+
+
+def _near(key: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(key, KEYS, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else f"; there are {', '.join(KEYS)}"
