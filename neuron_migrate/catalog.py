@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from neuron_migrate.diff import colored, compared
-from neuron_migrate.output import Output, aligned
+from neuron_migrate import pages
+from neuron_migrate.output import WIDEST, Output, aligned
 
 if TYPE_CHECKING:
     from neuron_codemods.registry import RuleModule
@@ -54,23 +53,32 @@ def explain(code: str, out: Output) -> None:
     module = by_code.get(code.strip().upper())
     if module is None:
         raise UnknownCodeError(f"no rule has the code {code!r}{_near(code.upper(), list(by_code))}; see --list-rules")
-    rule = module.rule
-    out.line(out.style(f"{rule.code} {rule.name}", "cyan", bold=True))
-    out.line()
-    out.line(inspect.cleandoc(module.explanation))
-    for case in [case for case in module.cases if not case.is_noop][:SHOWN_CASES]:
-        out.line()
-        out.line(out.style(f"Example: {case.name}", "cyan"))
-        out.line()
-        # The examples are about the lines, not about where they stand: no header.
-        shown = compared(case.before, case.expected).split("\n")[3:]
-        text = "\n".join("    " + line for line in shown)
-        if out.color:
-            text = "\n".join("    " + colored(b"@@\n" + line.encode()).decode().split("\n", 1)[1] for line in shown)
-        out.line(text)
-    out.line()
-    out.line(f"Outcomes: {', '.join(outcome.value for outcome in rule.outcomes)}")
-    out.line(f"See: {rule.url}")
+    page = pages.page(module, examples=SHOWN_CASES)
+    if out.columns is None:
+        out.line(page.rstrip("\n"))
+    else:
+        _render(page, out)
+
+
+def machine_list() -> str:
+    """All rules as JSON: what ``--list-rules`` shows, and what a page of documentation is made of."""
+    import json
+
+    rules = [
+        {
+            "code": module.rule.code,
+            "name": module.rule.name,
+            "kind": module.rule.kind,
+            "summary": module.rule.summary,
+            "what": module.what,
+            "why": module.why,
+            "outcomes": [outcome.value for outcome in module.rule.outcomes],
+            "url": module.rule.url,
+            "examples": [{"name": case.name, "before": case.before, "after": case.expected} for case in module.cases],
+        }
+        for module in _rules()
+    ]
+    return json.dumps({"version": 1, "rules": rules}, indent=2)
 
 
 def _rules() -> tuple[RuleModule, ...]:
@@ -101,3 +109,20 @@ def _table(rows: Sequence[tuple[str, str, str, str]], *, color: bool) -> None:
     for code, name, outcomes, summary in rows:
         table.add_row(code, name, outcomes.replace(",", "\n"), summary)
     Console(no_color=not color, markup=False, highlight=False, emoji=False).print(table)
+
+
+def _render(page: str, out: Output) -> None:
+    from rich.console import Console
+    from rich.markdown import Markdown
+    from rich.theme import Theme
+
+    width = min(out.columns or WIDEST, WIDEST)
+    console = Console(
+        no_color=not out.color,
+        width=width,
+        force_terminal=out.color,
+        highlight=False,
+        emoji=False,
+        theme=Theme({"markdown.code": "cyan"}),  # rich's own black ground is a hole in a light terminal
+    )
+    console.print(Markdown(page, code_theme="ansi_dark"))

@@ -100,7 +100,7 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
     """
     interactive = sys.stdout is not None and sys.stdout.isatty()
     if given["list_rules"] or given["explain"] is not None:
-        _tell_of_rules(given["explain"], Output(sys.stdout, color=given["color"], needed=True), terminal=interactive)
+        _tell_of_rules(given, Output(sys.stdout, color=given["color"], needed=True), terminal=interactive)
         return
     if not paths:
         raise click.UsageError("Nothing to migrate: name a file, a directory, or '-' for standard input.")
@@ -118,14 +118,18 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
     context.exit(_migrate(paths, given))
 
 
-def _tell_of_rules(code: str | None, out: Output, *, terminal: bool) -> None:
+def _tell_of_rules(given: dict[str, Any], out: Output, *, terminal: bool) -> None:
     from neuron_migrate import catalog
 
+    if given["output_format"] not in ("text", "json"):
+        raise click.UsageError(f"The rules cannot be told as {given['output_format']}, only as text or JSON.")
     try:
-        if code is None:
-            catalog.list_rules(out, terminal=terminal)
+        if given["explain"] is not None:
+            catalog.explain(given["explain"], out)
+        elif given["output_format"] == "json":
+            out.line(catalog.machine_list())
         else:
-            catalog.explain(code, out)
+            catalog.list_rules(out, terminal=terminal)
     except catalog.UnknownCodeError as error:
         raise click.BadParameter(f"{error}.", param_hint="--explain") from error
 
