@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from neuron_codemods.kinds import by_name
 from neuron_codemods.source import Text, parse_module
 
-_MASK, _MORE, _TIMED = "\ue000", "\ue001", "\ue002"
+_MASK, _MORE, _SHOWN = "\ue000", "\ue001", "\ue002"
 """Characters for private use: no program has them in its text, or it is not read."""
 
 _LINE = re.compile(r"(?P<indent>[ \t]*)(?P<head>(?:[\w.,\[\] ]+=[ \t]*)?)(?P<sign>%%?|!!?)(?P<body>.*)", re.S)
@@ -57,7 +57,10 @@ class Magic:
     """Where it starts in the cell."""
     prefix: str
     """What stands before it, on each of its lines: ``!``."""
-    timed: bool = False
+    suffix: str = ""
+    """What stands behind it."""
+    shown: bool = False
+    """Whether the text is Python and stays in the program: ``%time trainer.train()``, ``Trainer?``."""
 
 
 @dataclass(frozen=True)
@@ -71,19 +74,19 @@ class Masked:
         """A migrated text with the masked lines in their places; ``inners`` are their migrated texts."""
         if not self.magics:
             return text
-        text = re.sub(f"[ \t]*#{_MORE}[^\r\n]*(?:\r\n|\r|\n)?", "", text)
+        text = re.sub(f"(?:\r\n|\r|\n)[ \t]*#{_MORE}", "", text)
         found: list[int] = []
 
         def restored(match: re.Match[str]) -> str:
             index = int(match["number"])
             found.append(index)
             magic = self.magics[index]
-            if magic.timed:
-                return f"{match['indent']}{magic.prefix}{match['body']}{match['newline']}"
+            if magic.shown:
+                return f"{match['indent']}{magic.prefix}{match['body']}{magic.suffix}{match['newline']}"
             return f"{match['indent']}{match['body']}{_written(magic, inners[index], match['newline'])}"
 
         pattern = (
-            rf"(?P<indent>[ \t]*)(?P<body>[^\r\n]*?)(?:0#{_MASK}|#{_TIMED})(?P<number>\d+)(?P<newline>(?:\r\n|\r|\n)?)"
+            rf"(?P<indent>[ \t]*)(?P<body>[^\r\n]*?)(?:0#{_MASK}|#{_SHOWN})(?P<number>\d+)(?P<newline>(?:\r\n|\r|\n)?)"
         )
         result = re.sub(pattern, restored, text)
         if found != list(range(len(self.magics))):
@@ -113,6 +116,8 @@ class Cell:
     """The kind of the rest; None where it is nothing to be migrated."""
     start: int
     """Where the rest starts."""
+    file: str = ""
+    """The file that the cell writes, if it does."""
 
 
 def cell_magic(text: str) -> Cell | None:
@@ -122,21 +127,22 @@ def cell_magic(text: str) -> Cell | None:
         return None
     name, words = match["name"], match["rest"].split()
     kind: str | None = None
+    file = ""
     if name in _SHELL_CELLS:
         shell = next((word for word in words if not word.startswith("-")), "bash")
         kind = "shell" if name != "script" or shell.rpartition("/")[2] in ("bash", "sh", "zsh") else None
     elif name in ("python", "python3"):
         kind = "python"
     elif name in _FILE_CELLS:
-        target = next((word for word in words if not word.startswith("-")), "").strip("'\"")
-        row = by_name(target.rpartition("/")[2])
+        file = next((word for word in words if not word.startswith("-")), "").strip("'\"")
+        row = by_name(file.rpartition("/")[2])
         kind = row.name if row is not None else None
-    return Cell(kind, match.end())
+    return Cell(kind, match.end(), file)
 
 
 def mask(text: str) -> Masked:
     """A cell as Python. What cannot be Python all the same is for the parser to say."""
-    if any(sign in text for sign in (_MASK, _MORE, _TIMED)):
+    if any(sign in text for sign in (_MASK, _MORE, _SHOWN)):
         return Masked(text, ())
     if not any(sign in text for sign in "%!?") or parse_module(text) is not None:
         return Masked(text, ())
@@ -162,9 +168,9 @@ def mask(text: str) -> Masked:
 
 
 def _masked(line: str, magic: Magic, number: int) -> str:
-    if magic.timed:
+    if magic.shown:
         indent = line[: len(line) - len(line.lstrip(" \t"))]
-        return f"{indent}{magic.inner}#{_TIMED}{number}{ending(line)}"
+        return f"{indent}{magic.inner}#{_SHOWN}{number}{ending(line)}"
     match = _LINE.match(line)
     before = match["indent"] + match["head"] if match else line[: len(line) - len(line.lstrip(" \t"))]
     return f"{before}0#{_MASK}{number}{ending(line)}"
@@ -184,6 +190,10 @@ def _magic(lines: Text, index: int) -> Magic | None:
         if _HELP.fullmatch(line):
             body = line.strip()
             begin = start + line.index(body)
+            name = body.strip("? \t")
+            if all(part.isidentifier() for part in name.split(".")):
+                before, _, after = body.partition(name)
+                return Magic(begin, begin + len(body), None, name, begin + len(before), before, after, shown=True)
             return Magic(begin, begin + len(body), None, body, begin, "")
         return None
     last = index
@@ -196,7 +206,7 @@ def _magic(lines: Text, index: int) -> Magic | None:
     if sign == "%" and not match["head"]:
         timed = _PYTHON_MAGICS.match(body)
         if timed is not None and last == index and parse_module(body[timed.end() :]) is not None:
-            return Magic(begin, end, None, body[timed.end() :], body_start + timed.end(), sign + timed[0], timed=True)
+            return Magic(begin, end, None, body[timed.end() :], body_start + timed.end(), sign + timed[0], shown=True)
     if sign in ("!", "!!") or (sign == "%" and _SHELL_MAGICS.match(body)):
         return Magic(begin, end, "shell", body, body_start, sign)
     word = _SHELL_WORDS.match(body)

@@ -37,7 +37,27 @@ class Finding:
     end: Position
     url: str = ""
     cell: int = 0
-    """The cell of a notebook, counted from 1, in which the places are counted; 0 where it is the file."""
+    """For a notebook, the number of the cell, counted from 1."""
+    within: Position | None = None
+    """For a notebook, the place in the cell; ``start`` and ``end`` are places in the file."""
+
+    @property
+    def place(self) -> str:
+        """The place as a person reads it: ``12:5``, or ``cell 3:2:5`` in a notebook."""
+        if self.within is not None:
+            return f"cell {self.cell}:{self.within.line}:{self.within.column}"
+        return f"{self.start.line}:{self.start.column}"
+
+    @property
+    def where(self) -> str:
+        """The line in words: ``line 12``, or ``cell 3, line 2`` in a notebook."""
+        return f"cell {self.cell}, line {self.within.line}" if self.within is not None else f"line {self.start.line}"
+
+    @property
+    def told(self) -> str:
+        """The message on one line; with the cell in front, for readers that know only lines of a file."""
+        message = " ".join(self.message.split())
+        return f"{self.where.capitalize()}: {message}" if self.within is not None else message
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ class ModuleFacts:
     """Names bound at the top of the file to something of Optimum Neuron: local name -> dotted name."""
     takes: frozenset[tuple[str, str]] = frozenset()
     """Pairs of module and name that this file imports."""
+    written: tuple[ModuleFacts, ...] = ()
+    """The scripts that this file writes when it runs, such as a notebook that keeps its scripts in cells."""
 
     @property
     def dotted(self) -> tuple[str, ...]:
@@ -54,8 +56,17 @@ class Project:
         """The Python files by their names without directories."""
         table: dict[str, list[ModuleFacts]] = {}
         for module in self.modules:
-            table.setdefault(PurePath(module.path).name, []).append(module)
+            if module.path.endswith(".py"):
+                table.setdefault(PurePath(module.path).name, []).append(module)
+            for script in module.written:
+                table.setdefault(PurePath(script.path).name, []).append(script)
         return table
+
+    def including(self, facts: ModuleFacts | None) -> Project:
+        """The same with what one more file tells, unless it has done so already."""
+        if facts is None or any(module.path == facts.path for module in self.modules):
+            return self
+        return Project((*self.modules, facts))
 
     def names_in(self, text: str) -> bool:
         """Whether a text names one of the files."""

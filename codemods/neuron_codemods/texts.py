@@ -99,6 +99,10 @@ class Parsed(Text):
         """The texts of other kinds inside."""
         return ()
 
+    def told(self, finding: Finding) -> Finding:
+        """A finding in a cell, as it is told: see ``Finding.within``."""
+        return finding
+
     def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
         """Stretches that the parser could not make sense of, each with what it says of them."""
         return ()
@@ -117,6 +121,7 @@ def migrate_text(
         return engine.migrate(text, path=path, settings=settings, project=project)
     body = text.removeprefix(_BOM)
     read = kinds.load(kind).parse
+    project = project.including(kinds.collect(kind, body, path))
     try:
         parsed = read(body, path)
         work = _Work(kind, parsed, path, settings, project)
@@ -328,7 +333,7 @@ class _Work:
             start, end = place(comment.token.start), place(comment.token.end)
             message = "This suppression suppresses nothing; delete it."
             found.append(Finding(UNUSED_SUPPRESSION.code, Outcome.REVIEW, message, start, end, UNUSED_SUPPRESSION.url))
-        found += self._inner
+        found += [self._parsed.told(finding) if finding.cell else finding for finding in self._inner]
         found.sort(key=lambda finding: (finding.cell, finding.start, finding.code))
         return tuple(dict.fromkeys(found))
 

@@ -52,7 +52,7 @@ class GithubReport:
         }
         if finding.start.line == finding.end.line:  # GitHub refuses columns of a place with several lines
             properties |= {"col": finding.start.column, "endColumn": finding.end.column}
-        self._annotate(LEVELS[finding.outcome.value], properties, " ".join(finding.message.split()))
+        self._annotate(LEVELS[finding.outcome.value], properties, finding.told)
 
     def _annotate(self, level: str, properties: Mapping[str, str | int | None], message: str) -> None:
         given = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value is not None)

@@ -109,7 +109,8 @@ def _finding(finding: Finding) -> tuple[str, ...]:
     rule = escape(finding.code)
     if finding.url:
         rule = f'<a href="{escape(finding.url)}">{rule}</a>'
-    return (str(finding.start.line), rule, escape(" ".join(finding.message.split())))
+    place = finding.where if finding.within is not None else str(finding.start.line)
+    return (place, rule, escape(" ".join(finding.message.split())))
 
 
 def _file(entry: FileEntry) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ class JsonReport:
         self._out.line(json.dumps(document, indent=2))
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
-        return {
+        told = {
             "code": finding.code,
             "name": self._names().get(finding.code, ""),
             "outcome": finding.outcome.value,
@@ -67,6 +67,10 @@ class JsonReport:
             "end": {"line": finding.end.line, "column": finding.end.column},
             "url": finding.url,
         }
+        if finding.within is not None:
+            within = finding.within
+            told["cell"] = {"number": finding.cell, "line": within.line, "column": within.column}
+        return told
 
     def _summary(self, totals: Totals) -> dict[str, Any]:
         names = self._names()

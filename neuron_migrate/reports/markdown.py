@@ -51,7 +51,7 @@ def _file_rows(page: Page) -> list[tuple[str, ...]]:
 
 def _task(finding: Finding) -> str:
     rule = f"[{finding.code}]({finding.url})" if finding.url else finding.code
-    return f"- [ ] line {finding.start.line}, {rule}: {_text(finding.message)}"
+    return f"- [ ] {finding.where}, {rule}: {_text(finding.message)}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

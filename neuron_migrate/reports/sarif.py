@@ -84,7 +84,7 @@ class SarifReport:
             "ruleId": finding.code,
             "level": LEVELS[finding.outcome.value],
             "kind": "fail",
-            "message": {"text": message},
+            "message": {"text": finding.told},
             "locations": [{"physicalLocation": {"artifactLocation": _artifact(path), "region": region}}],
             "partialFingerprints": {"neuronMigrate/v1": self._fingerprint(path, finding.code, message)},
             "properties": {"outcome": finding.outcome.value},

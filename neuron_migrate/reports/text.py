@@ -101,7 +101,7 @@ class TextReport:
         for finding in findings:
             outcome = self._told.style(finding.outcome.value, OUTCOMES[finding.outcome.value])
             code = self._told.style(finding.code, "cyan")
-            place = f"{path}:{finding.start.line}:{finding.start.column}:"
+            place = f"{path}:{finding.place}:"
             self._told.line(f"{place} {code} {outcome} {_message(finding)}")
         if done:
             self._told.line(f"{done} {path}")
@@ -109,7 +109,7 @@ class TextReport:
     def _group(self, path: str, findings: Sequence[Finding], done: str) -> None:
         self._apart("group" if findings else "line", self._told)
         self._told.line(f"{done} {self._told.style(path, bold=True)}".lstrip())
-        places = [f"{finding.start.line}:{finding.start.column}" for finding in findings]
+        places = [finding.place for finding in findings]
         width = max(map(len, places), default=0)
         longest = max((len(finding.outcome.value) for finding in findings), default=0)
         for place, finding in zip(places, findings, strict=True):

@@ -70,6 +70,7 @@ _WORDS = (b"euron", b"optimum", b"NEURON", b"XLA_", b"zero_1")
 
 KINDS: tuple[Kind, ...] = (
     PYTHON,
+    Kind("notebook", "notebooks", (".ipynb",), needles=_WORDS),
     Kind("markdown", "Markdown", (".md", ".mdx", ".markdown", ".qmd"), needles=_WORDS),
 )
 
