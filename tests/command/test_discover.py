@@ -42,7 +42,7 @@ def test_python_files_are_found(project: Project, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a.txt", "a.pyc", "a.pyx", "a.py.orig", "py", ".py", "a.py~", "a.ipynb", "a.so", ".x"]
+    "name", ["a.txt", "a.pyc", "a.pyx", "a.py.orig", "py", ".py", "a.py~", "a.ipynb~", "a.so", ".x"]
 )
 def test_other_files_are_not(project: Project, name: str) -> None:
     tree(project, name)
