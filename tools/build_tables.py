@@ -626,9 +626,7 @@ BY_NOTE: tuple[tuple[str, Entry], ...] = (
     ),
     (
         "Base class, used for isinstance",
-        manual(
-            "Use diffusers.DiffusionPipeline in isinstance checks; its from_pretrained picks the right pipeline class."
-        ),
+        rewritten("Use diffusers.DiffusionPipeline in isinstance checks and annotations."),
     ),
     ("Internal mixin", manual("Remove {symbol} from the bases: {native} already does what it added.")),
     (
@@ -637,11 +635,9 @@ BY_NOTE: tuple[tuple[str, Entry], ...] = (
     ),
     (
         "Diffusers IGNORES",
-        manual(
-            "Load the original model with {native}.from_pretrained(model_id, "
-            "torch_dtype=torch.bfloat16).to(neuron_shim.neuron_device()), give sizes to the call, and load LoRA, "
-            "ControlNet and "
-            "IP-adapter weights explicitly: diffusers ignores the old keywords."
+        rewritten(
+            "Use {native}: what was fixed at export becomes arguments of each call, and LoRA, ControlNet and "
+            "IP-adapter weights are loaded explicitly."
         ),
     ),
     # distributed

@@ -46,8 +46,9 @@ def edit_call(text: str, edit: CallEdit, *, column: int, indentation: str, unit:
         raise ValueError("the text is not a call")
     call = call.with_changes(lpar=call.lpar[1:], rpar=call.rpar[:-1])
     call = _edit_values(call, edit)
+    between = _separator(call)
     call = _remove(call, edit.removed)
-    call = _add(call, edit.added, unit)
+    call = _add(call, edit.added, unit, between)
     result = _code(call, default)
     before, after = _longest(plain, column), _longest(result, column)
     if after > max(limit, before) and call.args and not _has_comments(call):
@@ -147,7 +148,9 @@ def _remove(call: cst.Call, removed: frozenset[int]) -> cst.Call:
     return call
 
 
-def _add(call: cst.Call, added: Sequence[tuple[str, str]], unit: str) -> cst.Call:
+def _add(call: cst.Call, added: Sequence[tuple[str, str]], unit: str, between: Space) -> cst.Call:
+    """Add keywords, each set off from the others by the white space that the call had between two arguments."""
+    separator = between
     for name, text in added:
         arguments = list(call.args)
         stars = [index for index, argument in enumerate(arguments) if argument.star == "**"]
@@ -158,7 +161,7 @@ def _add(call: cst.Call, added: Sequence[tuple[str, str]], unit: str) -> cst.Cal
             keyword=cst.Name(name),
             equal=cst.AssignEqual(whitespace_before=space, whitespace_after=space),
         )
-        between = _separator(call)
+        between = separator
         if not arguments:
             call = _with_first(call, fresh, unit)
             continue

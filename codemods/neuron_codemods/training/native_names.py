@@ -29,8 +29,12 @@ ACCELERATOR = "accelerate.Accelerator"
 """What parallel plugins, lazy loading and the accelerator became; rules of their own know when."""
 
 
+_OTHER_ROOMS = frozenset({"diffusion"})
+"""Categories whose names a rule elsewhere renames, together with what is done with them."""
+
+
 def accepts(symbol: Symbol) -> bool:
-    return symbol.native not in (CONFIG, ACCELERATOR)
+    return symbol.native not in (CONFIG, ACCELERATOR) and symbol.category not in _OTHER_ROOMS
 
 
 def check(module: Module) -> Iterator[Change]:
