@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -79,6 +80,8 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="How the run is told.")
 @click.option("--statistics", is_flag=True, help="Tell only the counts, not each finding.")
 @click.option("--report", metavar="FILE", help="Also write a summary to this .md or .html file.")
+@click.option("--verify", is_flag=True, help="Also tell what the installed libraries lack.")
+@click.option("--python", metavar="PATH", help="With --verify: the interpreter that has the libraries.")
 @click.option("-q", "--quiet", is_flag=True, help="Tell only errors and what to do by hand.")
 @click.option("-v", "--verbose", is_flag=True, help="Also tell each rewritten reference.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
@@ -113,6 +116,8 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
         raise click.UsageError(f"{' and '.join(details)} exclude each other.")
     if paths == ("-",) and given["output_format"] != "text" and not (given["diff"] or given["check"]):
         raise click.UsageError("Standard output holds the migrated text: add --check or --diff to get a report there.")
+    if given["python"] is not None and not given["verify"]:
+        raise click.UsageError("--python only goes with --verify.")
     if given["report"] is not None and not given["report"].lower().endswith(SUFFIXES):
         raise click.BadParameter(f"{given['report']!r} must end in {', '.join(SUFFIXES)}.", param_hint="--report")
     context.exit(_migrate(paths, given))
@@ -146,18 +151,35 @@ def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     hits = len(scanned.hits)
     progress.begin("Migrating", hits * 2, long=hits > MANY)
     try:
-        for result in run(scanned, configurations, jobs=given["jobs"], tick=progress.tick):
-            if mode is Mode.WRITE:
-                result = _written(result)
-            elif mode is Mode.FILTER:
-                # Also when it fails, so that "... | neuron-migrate - | sponge x.py" never loses a text.
-                _pipe(result.before if result.after is None else result.after)
-            totals.add(result)
-            report.file(result)
+        with _verifying(given) as checked:
+            for result in run(scanned, configurations, jobs=given["jobs"], tick=progress.tick):
+                if mode is Mode.WRITE:
+                    result = _written(result)
+                elif mode is Mode.FILTER:
+                    # Also when it fails, so that "... | neuron-migrate - | sponge x.py" never loses a text.
+                    _pipe(result.before if result.after is None else result.after)
+                result = checked(result, mode)
+                totals.add(result)
+                report.file(result)
     finally:
         progress.hide()  # an interrupted run must give the cursor back
     report.end(totals)
-    return totals.status(writes=mode in (Mode.WRITE, Mode.FILTER))
+    return totals.status(writes=mode.writes)
+
+
+@contextlib.contextmanager
+def _verifying(given: dict[str, Any]) -> Iterator[Callable[[FileResult, Mode], FileResult]]:
+    """What asks an interpreter about each result, if that is wanted."""
+    if not given["verify"]:
+        yield lambda result, mode: result
+        return
+    from neuron_migrate.verify.verifier import Verifier, VerifyError
+
+    try:
+        with Verifier(given["python"] or sys.executable) as verifier:
+            yield lambda result, mode: verifier.checked(result, written=mode is Mode.WRITE)
+    except VerifyError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--python" if given["python"] else "--verify") from error
 
 
 def _report(mode: Mode, given: dict[str, Any], progress: Progress) -> Report:
