@@ -146,7 +146,10 @@ def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     report = _report(mode, given, progress)
     configurations = _configurations(given)
 
-    scanned = _standard_input(given["stdin_filename"]) if filters else _files(paths, given, progress)
+    further = asked_for(configurations.given["select"])
+    scanned = (
+        _standard_input(given["stdin_filename"], further) if filters else _files(paths, given, progress, further)
+    )
     totals = Totals(scanned=scanned.files)
     hits = len(scanned.hits)
     progress.begin("Migrating", hits * 2, long=hits > MANY)

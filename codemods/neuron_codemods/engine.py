@@ -88,7 +88,7 @@ class _Plan:
 
 def _planned(body: str, path: str, settings: Settings, project: Project | None) -> _Plan:
     try:
-        module = Module(body, path, project)
+        module = Module(body, path, project, settings.select)
         found = _look(module, settings)
         left, unused = selection.suppress(module, found, settings)
         found = selection.hold_back(module, found, left, settings)
@@ -218,8 +218,8 @@ def _edits(module: Module, found: Sequence[Found], settings: Settings) -> list[E
     )
     removed += [edit.statement for edit in by_kind[RemoveStatement]]
     commented = {edit.statement for edit in by_kind[RemoveStatement] if edit.with_comments}
+    edits += _call_edits(module, by_kind[CallEdit])  # first: what puts a whole call elsewhere finds its arguments done
     edits += by_kind[Edit]
-    edits += _call_edits(module, by_kind[CallEdit])
     edits += [statements.unwrap(module, edit.statement, edit.branch) for edit in by_kind[Unwrap]]
     edits += _inserted(module, by_kind[InsertLines])
     edits += _markers(module, found, settings)

@@ -13,6 +13,7 @@ from neuron_codemods.data import Symbol
 from neuron_codemods.project import Project
 from neuron_codemods.scopes import Binding, Reference, Scope
 from neuron_codemods.source import Source, parse_expression
+from neuron_codemods.xla.table import is_stack
 
 _ABOVE = ("optimum", "optimum.exporters")
 """Packages that Optimum Neuron shares with others."""
@@ -81,10 +82,13 @@ def _branches(module: Module, binding: Binding) -> Iterator[tuple[ast.AST, objec
 class Module:
     """A parsed text with its names resolved. Nothing here changes it."""
 
-    def __init__(self, text: str, path: str = "<text>", project: Project | None = None) -> None:
+    def __init__(
+        self, text: str, path: str = "<text>", project: Project | None = None, select: tuple[str, ...] = ()
+    ) -> None:
         self.source = Source(text, path)
         self.path = path
         self.project = project or Project()
+        self.select = select
         self.names = scopes.build(self.source.tree)
         self._unplaced: set[ast.AST] = set()
         self._bindings: dict[tuple[Scope, str], _Bindings] = {}
@@ -92,6 +96,10 @@ class Module:
             reference.scope.references.append(reference)
         if fstrings.NEEDED:
             self._place_fstrings()
+
+    def asks_for(self, prefix: str) -> bool:
+        """Whether the caller selected rules whose codes begin so, and not just rules of any kind."""
+        return any(code.startswith(prefix) for code in self.select)
 
     # Structure ------------------------------------------------------------------------------------------------
 
@@ -296,6 +304,16 @@ class Module:
         )
 
     @cached_property
+    def uses_stack(self) -> bool:
+        """Whether anything here is imported from the XLA stack."""
+        return any(
+            is_stack(alias.name if isinstance(node, ast.Import) else node.module or "")
+            for node in self.names.imports
+            if isinstance(node, ast.Import) or not node.level
+            for alias in node.names
+        )
+
+    @cached_property
     def top_imports(self) -> dict[str, Binding]:
         """The imports that hold for the whole module, by what they import."""
         return {
@@ -349,6 +367,8 @@ class Module:
     # Positions and strings ------------------------------------------------------------------------------------
 
     def _place_fstrings(self) -> None:
+        if not (self.uses_neuron or self.uses_stack):
+            return
         wanted = {binding.name for binding in self.neuron_bindings}
         for node in ast.walk(self.source.tree):
             if isinstance(node, ast.JoinedStr) and not isinstance(
@@ -359,7 +379,7 @@ class Module:
                     isinstance(item, ast.Attribute) or (isinstance(item, ast.Name) and item.id in wanted)
                     for item in inner
                 )
-                if (interesting and self.uses_neuron) and not fstrings.correct_positions(self.source, node):
+                if interesting and not fstrings.correct_positions(self.source, node):
                     self._unplaced.update(ast.walk(node))
 
     def _read_annotations(self) -> Iterator[Reference]:

@@ -18,6 +18,8 @@ class ModuleFacts:
     """Pairs of module and name that this file imports."""
     written: tuple[ModuleFacts, ...] = ()
     """The scripts that this file writes when it runs, such as a notebook that keeps its scripts in cells."""
+    hardware: str = ""
+    """``neuron`` or ``other`` where the file tells which machine it is written for."""
 
     @property
     def dotted(self) -> tuple[str, ...]:
@@ -89,6 +91,7 @@ def collect(text: str, path: str) -> ModuleFacts:
 
     from neuron_codemods import data
     from neuron_codemods.module import Module
+    from neuron_codemods.xla.evidence import hardware
 
     module = Module(text.removeprefix("\ufeff"), path)
     exports: dict[str, str] = {}
@@ -102,7 +105,7 @@ def collect(text: str, path: str) -> ModuleFacts:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     )
-    return ModuleFacts(path, exports, takes)
+    return ModuleFacts(path, exports, takes, hardware(module))
 
 
 def _cut(qualified: str) -> tuple[str, str]:

@@ -210,7 +210,7 @@ def _dedent(body: str, indentation: str) -> str:
     source = Source(wrapped)
     first = source.span(source.tree.body[0].body[0])[0]  # type: ignore[attr-defined]
     step = source.indentation(first)
-    inside = _string_lines(source)
+    inside = string_lines(source)
     result = []
     for number, line in enumerate(source.lines[1:], start=2):
         if number in inside:
@@ -224,8 +224,8 @@ def _dedent(body: str, indentation: str) -> str:
     return "".join(result)[len(indentation) :]
 
 
-def _string_lines(source: Source) -> set[int]:
-    """The numbers of the lines that start inside of a string."""
+def string_lines(source: Source) -> set[int]:
+    """The numbers, from 1, of the lines that start inside of a string."""
     lines: set[int] = set()
     for node in ast.walk(source.tree):
         if isinstance(node, (ast.Constant, ast.JoinedStr)) and isinstance(getattr(node, "value", ""), (str, bytes)):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from neuron_shim.compiling import compile_static
 from neuron_shim.device import neuron_device
 from neuron_shim.environment import is_main_process
+from neuron_shim.gradients import average_gradients
 from neuron_shim.parallel import parallel_sizes
 from neuron_shim.startup import configure
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from neuron_shim.checkpoint.export import export_checkpoint as export_checkpoint
     from neuron_shim.checkpoint.resume import ResumeCallback as ResumeCallback
 
-__all__ = ["compile_static", "configure", "is_main_process", "neuron_device", "parallel_sizes"]
+__all__ = ["average_gradients", "compile_static", "configure", "is_main_process", "neuron_device", "parallel_sizes"]
 
 __version__: str
 

@@ -29,7 +29,9 @@ def test_rank_and_sizes_need_no_torch(python):
 
 
 def test_public_names():
-    assert neuron_shim.__all__ == ["compile_static", "configure", "is_main_process", "neuron_device", "parallel_sizes"]
+    assert neuron_shim.__all__ == [
+        *("average_gradients", "compile_static", "configure", "is_main_process", "neuron_device", "parallel_sizes"),
+    ]
     assert all(
         callable(getattr(neuron_shim, name)) and getattr(neuron_shim, name).__doc__ for name in neuron_shim.__all__
     )
