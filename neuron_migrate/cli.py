@@ -146,10 +146,11 @@ def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     report = _report(mode, given, progress)
     configurations = _configurations(given)
 
-    further = asked_for(configurations.given["select"])
-    scanned = (
-        _standard_input(given["stdin_filename"], further) if filters else _files(paths, given, progress, further)
-    )
+    further = configurations.needles((given["stdin_filename"] or "",) if filters else paths)
+    if filters:
+        scanned = standard_input(sys.stdin.buffer.read(), given["stdin_filename"] or "<stdin>", further)
+    else:
+        scanned = _files(paths, given, progress, further)
     totals = Totals(scanned=scanned.files)
     hits = len(scanned.hits)
     progress.begin("Migrating", hits * 2, long=hits > MANY)
@@ -231,16 +232,12 @@ def _prefixes(values: Iterable[str]) -> tuple[str, ...]:
     return catalog.prefixes(values)
 
 
-def _files(paths: tuple[str, ...], given: dict[str, Any], progress: Progress) -> Scan:
-    progress.begin("Looking for Optimum Neuron")
+def _files(paths: tuple[str, ...], given: dict[str, Any], progress: Progress, further: tuple[bytes, ...]) -> Scan:
+    progress.begin("Looking for what to migrate" if further else "Looking for Optimum Neuron")
     try:
-        return scan(discover(paths, given["exclude"], skip_unknown=given["skip_unknown"]), progress.tick)
+        return scan(discover(paths, given["exclude"], skip_unknown=given["skip_unknown"]), progress.tick, further)
     except PatternError as error:
         raise click.BadParameter(f"{error}.", param_hint="--exclude") from error
-
-
-def _standard_input(name: str | None) -> Scan:
-    return standard_input(sys.stdin.buffer.read(), name or "<stdin>")
 
 
 def _written(result: FileResult) -> FileResult:

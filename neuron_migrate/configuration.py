@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from neuron_codemods.needles import asked_for
 from neuron_migrate.gitignore import PatternError, Patterns
 from neuron_migrate.ignores import excluding, slashed
 
@@ -82,6 +83,17 @@ class Configurations:
         choices = {key: value for key, value in self._given.items() if key != "exclude"}
         configuration = replace(configuration, choices=replace(configuration.choices, **choices))
         return replace(configuration, exclude=None) if "exclude" in self._given else configuration
+
+    def needles(self, paths: Iterable[str]) -> tuple[bytes, ...]:
+        """What Python files below these paths are looked at for beside the usual, by the rules that are selected."""
+        found: dict[bytes, None] = {}
+        for path in paths:
+            try:
+                select = self.of(os.path.join(path, NAME)).choices.select
+            except ConfigurationError:  # reported with the files that it is about
+                continue
+            found.update(dict.fromkeys(asked_for(select)))
+        return tuple(found)
 
     def _find(self, directory: str) -> Configuration | None:
         found = self._read(os.path.join(directory, NAME))

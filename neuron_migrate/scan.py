@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from neuron_codemods.needles import concerns
 from neuron_migrate.discover import Found, said
@@ -58,8 +59,10 @@ class Scan:
         return [entry for entry in self.entries if isinstance(entry, Hit)]
 
 
-def scan(found: Iterable[Found | FileResult], tick: Callable[[], None] = lambda: None) -> Scan:
-    """Look for the needles in every file."""
+def scan(
+    found: Iterable[Found | FileResult], tick: Callable[[], None] = lambda: None, further: tuple[bytes, ...] = ()
+) -> Scan:
+    """Look for the needles in every file, in Python files also for further ones."""
     result = Scan()
     for item in found:
         tick()
@@ -67,7 +70,7 @@ def scan(found: Iterable[Found | FileResult], tick: Callable[[], None] = lambda:
             result.entries.append(item)
             continue
         try:
-            looked = _look(item)
+            looked = _look(item, further)
         except OSError as error:
             gone = isinstance(error, FileNotFoundError)
             reason = "the file has vanished" if gone else f"the file cannot be read: {said(error)}"
@@ -79,10 +82,10 @@ def scan(found: Iterable[Found | FileResult], tick: Callable[[], None] = lambda:
     return result
 
 
-def standard_input(data: bytes, path: str) -> Scan:
+def standard_input(data: bytes, path: str, further: tuple[bytes, ...] = ()) -> Scan:
     """The same look at a text that came through a pipe; without a suffix in its given name it is Python."""
     kind = by_name(os.path.basename(path)) or PYTHON
-    if not kind.concerns(data):
+    if not kind.concerns(data, further):
         return Scan(1, [FileResult(path, data)])
     if len(data) > LIMIT:
         return Scan(1, [FileResult(path, data, problem=_TOO_LARGE)])
@@ -96,7 +99,7 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
-def _look(found: Found) -> Hit | FileResult | _Nothing | None:
+def _look(found: Found, further: tuple[bytes, ...]) -> Hit | FileResult | _Nothing | None:
     """What is in a file; None if it is of no kind that is looked at."""
     descriptor = os.open(found.path, _OPEN)
     try:
@@ -110,7 +113,8 @@ def _look(found: Found) -> Hit | FileResult | _Nothing | None:
             if kind is None and not found.named:
                 return None
         if status.st_size > LIMIT:
-            return _look_at_large(descriptor, head, found.path, concerns if kind is None else kind.concerns)
+            concerned = concerns if kind is None else partial(kind.concerns, further=further)
+            return _look_at_large(descriptor, head, found.path, concerned)
         data = head + _rest(descriptor, status.st_size - len(head))
     finally:
         os.close(descriptor)
@@ -119,7 +123,7 @@ def _look(found: Found) -> Hit | FileResult | _Nothing | None:
             return _NOTHING
         reason = f"neuron-migrate does not know this kind of file, only {readable()}"
         return FileResult(found.path, problem=Problem(reason))
-    alone = kind.concerns(data)
+    alone = kind.concerns(data, further)
     if not alone and not (kind.launches and kind.may_launch(data)):
         return _NOTHING
     identity = (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(found.path)

@@ -9,10 +9,25 @@ from __future__ import annotations
 ROOT = b"euron"
 """In every import of Optimum Neuron, every name of it and every marker: most files are told by this one search."""
 
-NEEDLES: tuple[bytes, ...] = (b"optimum", b"Neuron", b"neuron-migrate")
-"""An import; a name taken from another file of the project; a marker or a suppression."""
+NEEDLES: tuple[bytes, ...] = (
+    *(b"optimum", b"Neuron", b"neuron-migrate", b"torch_neuron", b"neuronx_distributed", b"transformers_neuronx"),
+)
+"""An import; a name taken from another file of the project; a marker or a suppression; packages only for Neuron."""
+
+ASKED_FOR: dict[str, tuple[bytes, ...]] = {"NM6": (b"torch_xla",)}
+"""By the codes of rules that must be selected for such files: what Python files hold that only these rules look at."""
 
 
-def concerns(data: bytes) -> bool:
+def asked_for(select: tuple[str, ...]) -> tuple[bytes, ...]:
+    """The further byte strings that Python files are looked at for, where rules are selected by these codes."""
+    return tuple(
+        needle
+        for room, needles in ASKED_FOR.items()
+        if any(code.startswith(room) for code in select)
+        for needle in needles
+    )
+
+
+def concerns(data: bytes, further: tuple[bytes, ...] = ()) -> bool:
     """Whether a file with these bytes may hold something to migrate or a marker to report."""
-    return ROOT in data and any(needle in data for needle in NEEDLES)
+    return (ROOT in data and any(needle in data for needle in NEEDLES)) or any(needle in data for needle in further)

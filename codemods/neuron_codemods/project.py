@@ -105,7 +105,7 @@ def collect(text: str, path: str) -> ModuleFacts:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     )
-    return ModuleFacts(path, exports, takes, hardware(module))
+    return ModuleFacts(path, exports, takes, hardware=hardware(module))
 
 
 def _cut(qualified: str) -> tuple[str, str]:

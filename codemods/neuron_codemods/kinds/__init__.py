@@ -52,10 +52,13 @@ class Kind:
     launches: tuple[bytes, ...] = ()
     """Byte strings with which it concerns this tool if it also names a Python file that is migrated."""
 
-    def concerns(self, data: bytes) -> bool:
-        """Whether such a file with these bytes may hold something to migrate or a marker to report."""
+    def concerns(self, data: bytes, further: tuple[bytes, ...] = ()) -> bool:
+        """Whether such a file with these bytes may hold something to migrate or a marker to report.
+
+        ``further`` are byte strings that count in Python files too, because rules for them are selected.
+        """
         if self is PYTHON:
-            return needles.concerns(data)
+            return needles.concerns(data, further)
         return any(needle in data for needle in self.needles)
 
     def may_launch(self, data: bytes) -> bool:
