@@ -69,6 +69,7 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
 @click.argument("paths", metavar="PATH...", nargs=-1)
 @click.option("--diff", is_flag=True, help="Show what would change; write nothing.")
 @click.option("--check", is_flag=True, help="List what would change; write nothing.")
+@click.option("-i", "--interactive", is_flag=True, help="Ask about each change before it is written.")
 @click.option("--select", metavar="CODES", multiple=True, help="Run only these rules, as in NM1,NM214.")
 @click.option("--ignore", metavar="CODES", multiple=True, help="Do not run these rules.")
 @click.option("--annotate", is_flag=True, help="Also write what to review into the files.")
@@ -101,9 +102,9 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
       neuron-migrate .            rewrite the files in place
       neuron-migrate --check .    fail if anything would change (for CI)
     """
-    interactive = sys.stdout is not None and sys.stdout.isatty()
+    terminal = sys.stdout is not None and sys.stdout.isatty()
     if given["list_rules"] or given["explain"] is not None:
-        _tell_of_rules(given, Output(sys.stdout, color=given["color"], needed=True), terminal=interactive)
+        _tell_of_rules(given, Output(sys.stdout, color=given["color"], needed=True), terminal=terminal)
         return
     if not paths:
         raise click.UsageError("Nothing to migrate: name a file, a directory, or '-' for standard input.")
@@ -116,6 +117,8 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
         raise click.UsageError(f"{' and '.join(details)} exclude each other.")
     if paths == ("-",) and given["output_format"] != "text" and not (given["diff"] or given["check"]):
         raise click.UsageError("Standard output holds the migrated text: add --check or --diff to get a report there.")
+    if given["interactive"] and (given["diff"] or given["check"] or paths == ("-",)):
+        raise click.UsageError("--interactive writes what is wanted: it does not go with --diff, --check or '-'.")
     if given["python"] is not None and not given["verify"]:
         raise click.UsageError("--python only goes with --verify.")
     if given["report"] is not None and not given["report"].lower().endswith(SUFFIXES):
@@ -154,11 +157,12 @@ def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     totals = Totals(scanned=scanned.files)
     hits = len(scanned.hits)
     progress.begin("Migrating", hits * 2, long=hits > MANY)
+    chosen = _choosing(given, progress)
     try:
         with _verifying(given) as checked:
             for result in run(scanned, configurations, jobs=given["jobs"], tick=progress.tick):
                 if mode is Mode.WRITE:
-                    result = _written(result)
+                    result = _written(chosen(result))
                 elif mode is Mode.FILTER:
                     # Also when it fails, so that "... | neuron-migrate - | sponge x.py" never loses a text.
                     _pipe(result.before if result.after is None else result.after)
@@ -169,6 +173,14 @@ def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
         progress.hide()  # an interrupted run must give the cursor back
     report.end(totals)
     return totals.status(writes=mode.writes)
+
+
+def _choosing(given: dict[str, Any], progress: Progress) -> Callable[[FileResult], FileResult]:
+    if not given["interactive"]:
+        return lambda result: result
+    from neuron_migrate.interactive import Chooser
+
+    return Chooser(Output(sys.stderr, color=given["color"], before=progress.hide)).chosen
 
 
 @contextlib.contextmanager
