@@ -314,6 +314,11 @@ class Module:
         )
 
     @cached_property
+    def renames(self) -> bool:
+        """Whether names of transformers, TRL and their kin are to be renamed: with Optimum Neuron, or where asked."""
+        return self.uses_neuron or any(code.startswith("NM7") for code in self.select)
+
+    @cached_property
     def top_imports(self) -> dict[str, Binding]:
         """The imports that hold for the whole module, by what they import."""
         return {

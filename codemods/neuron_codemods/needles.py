@@ -14,7 +14,10 @@ NEEDLES: tuple[bytes, ...] = (
 )
 """An import; a name taken from another file of the project; a marker or a suppression; packages only for Neuron."""
 
-ASKED_FOR: dict[str, tuple[bytes, ...]] = {"NM6": (b"torch_xla",)}
+ASKED_FOR: dict[str, tuple[bytes, ...]] = {
+    "NM6": (b"torch_xla",),
+    "NM7": (b"transformers", b"trl", b"datasets", b"huggingface_hub", b"peft", b"accelerate"),
+}
 """By the codes of rules that must be selected for such files: what Python files hold that only these rules look at."""
 
 

@@ -1,7 +1,7 @@
 """Deletes or replaces helpers that transformers 5 and huggingface_hub dropped and that example scripts carried along.
 
 `send_example_telemetry` reported usage and did nothing else; `is_torch_tpu_available` is gone from the top of
-transformers; `HfFolder.get_token()` is `huggingface_hub.get_token()`. Only files that use Optimum Neuron are touched.
+transformers; `HfFolder.get_token()` is `huggingface_hub.get_token()`.
 
 https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md
 """
@@ -30,7 +30,7 @@ _FOLDER = "huggingface_hub.HfFolder"
 
 
 def check(module: Module) -> Iterator[Change]:
-    if not module.uses_neuron:
+    if not module.renames:
         return
     for scope in module.names.module.walk():
         for bindings in scope.bindings.values():
@@ -164,13 +164,6 @@ from optimum.neuron import NeuronTrainer
 NeuronTrainer(get_token())
 """,
         (Outcome.REWRITTEN,),
-    ),
-    Case(
-        "a file without Optimum Neuron",
-        """from transformers.utils import send_example_telemetry
-
-send_example_telemetry("run_clm")
-""",
     ),
     Case(
         "the same names of another library",
