@@ -127,15 +127,15 @@ def flag_to_value(keyword_name: str, text: str) -> Handler:
     return handle
 
 
-def into_mapping(keyword_name: str, *others: str) -> Handler:
-    """A keyword that became a key of a mapping, as ``others`` did."""
+def into_mapping(keyword_name: str, *others: str, key: str = "") -> Handler:
+    """A keyword that became a key of a mapping (under its own name, if not another), as ``others`` did."""
 
     def handle(given: Given) -> Change:
         if given.known is None:
             return given.change(Outcome.REWRITTEN, f"{given.name}=None goes.", given.remove())
         if given.has(keyword_name) or any(other != given.name and given.has(other) for other in others):
             return given.change(Outcome.MANUAL, f"Put {given.name} into {keyword_name}.")
-        edits = (given.rename(keyword_name), given.replace(f'{{"{given.name}": {given.text}}}'))
+        edits = (given.rename(keyword_name), given.replace(f'{{"{key or given.name}": {given.text}}}'))
         return given.change(Outcome.REWRITTEN, f"{given.name} is a key of {keyword_name}.", *edits)
 
     return handle

@@ -157,9 +157,9 @@ def _arguments(module: Module) -> Iterator[Arguments]:
     for call in module.calls:
         found = argument_class(module, call.func)
         if found is not None:
-            mappings, unread = _mappings(module, call)
+            literals, unread = mappings(module, call)
             base, own = found
-            yield Arguments(call, module.native(base) or "", False, is_neuron(module, base), mappings, unread, own)
+            yield Arguments(call, module.native(base) or "", False, is_neuron(module, base), literals, unread, own)
         elif module.native(call.func) == PARSER:
             for node in parsed_classes(module, call):
                 parsed = argument_class(module, node)
@@ -183,7 +183,7 @@ def argument_class(module: Module, node: ast.AST) -> tuple[ast.AST, frozenset[st
     return next(((base, own) for base in binding.node.bases if module.native(base) in ARGUMENT_CLASSES), None)
 
 
-def _mappings(module: Module, call: ast.Call) -> tuple[tuple[Holder, ...], tuple[ast.keyword, ...]]:
+def mappings(module: Module, call: ast.Call) -> tuple[tuple[Holder, ...], tuple[ast.keyword, ...]]:
     """The mappings that a call takes arguments from: those that can be read and changed, and the others."""
     read: list[Holder] = []
     unread = []
