@@ -86,7 +86,7 @@ def check(module: Module) -> Iterator[Change]:
         if native in TRAINER_CLASSES or _is_super_call(module, call):
             yield from _tokenizer(call)
         if native in TRAINER_CLASSES:
-            yield from _positions(call, native or "")
+            yield from positions(call, native or "")
         if native == SFT_TRAINER:
             yield from _sft_options(module, call)
     yield from _tokenizer_attribute(module)
@@ -117,7 +117,8 @@ def _tokenizer(call: ast.Call) -> Iterator[Change]:
             yield Change(Outcome.REWRITTEN, given, f"{old} is called processing_class.", (edit,))
 
 
-def _positions(call: ast.Call, native: str) -> Iterator[Change]:
+def positions(call: ast.Call, native: str) -> Iterator[Change]:
+    """Arguments by position whose places have changed are passed by keyword."""
     order = _OLD_SFT_ORDER if native == SFT_TRAINER else _OLD_ORDER
     if len(call.args) <= _SAFE_POSITIONS or any(isinstance(argument, ast.Starred) for argument in call.args):
         return
@@ -152,7 +153,7 @@ def _move(module: Module, call: ast.Call, given: ast.keyword, config: Arguments 
     name = _TO_CONFIG[old]
     text = module.source.segment(given.value)
     simple = isinstance(given.value, ast.Constant) or "\n" not in text
-    if config is None or not simple or not _same_place(module, config.call, call, given.value):
+    if config is None or not simple or not same_place(module, config.call, call, given.value):
         return Change(Outcome.MANUAL, given, f"{old} belongs into SFTConfig, as {name}.")
     edits: list[AnyEdit] = [remove_argument(call, given)]
     if keyword(config.call, name, old) is None:
@@ -164,7 +165,7 @@ def _move(module: Module, call: ast.Call, given: ast.keyword, config: Arguments 
     return Change(Outcome.REWRITTEN, given, f"{old} moves into SFTConfig, as {name}.", tuple(edits))
 
 
-def _same_place(module: Module, target: ast.Call, call: ast.Call, value: ast.expr) -> bool:
+def same_place(module: Module, target: ast.Call, call: ast.Call, value: ast.expr) -> bool:
     """Whether an expression of one call means the same in another."""
     names = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
     if names and module.scope(target) is not module.scope(call):
