@@ -113,7 +113,7 @@ RLOO = manual(
 )
 GRPO_GONE = manual("The vLLM server is configured by the vllm_* keywords that are left.", "None")
 REFERENCE_FREE = manual(
-    "There is no training without reference: trl.experimental.cpo.CPOTrainer needs none, loss_type=\"simpo\" there."
+    'There is no training without reference: trl.experimental.cpo.CPOTrainer needs none, loss_type="simpo" there.'
 )
 
 # --- keywords of the arguments classes --------------------------------------------------------------
@@ -318,7 +318,6 @@ PARAMETERS: dict[str, dict[str, Entry]] = {
 # --- names ------------------------------------------------------------------------------------------
 
 
-
 def experimental(path: str) -> Entry:
     return rename(
         f"trl.experimental.{path}", "It lives in trl.experimental, where TRL may change or remove it without notice."
@@ -378,7 +377,7 @@ NAMES: dict[str, dict[str, Entry]] = {
         "AdamW": rule("NM703"),
         "AutoModelWithLMHead": rename(
             "transformers.AutoModelForCausalLM",
-            "It loaded masked and encoder-decoder models too: for those, AutoModelForMaskedLM or AutoModelForSeq2SeqLM.",
+            "It loaded other kinds too, which AutoModelForMaskedLM and AutoModelForSeq2SeqLM load.",
         ),
         "AutoModelForVision2Seq": rename("transformers.AutoModelForImageTextToText"),
         "TextDataset": manual(
@@ -433,88 +432,130 @@ TASKS: dict[str, Entry] = {
 
 # --- what the survey lacks, seen in the installed libraries ------------------------------------------
 
-MORE: tuple[tuple[str, str, str, Entry], ...] = (
-    ("keyword", "transformers.TrainingArguments", "gradient_checkpointing_kwargs", rename("activation_checkpointing_kwargs")),
-    ("keyword", "transformers.TrainingArguments", "xpu_backend", rename("ddp_backend")),
-    ("keyword", "transformers.TrainingArguments", "sharded_ddp", manual("FairScale is gone: shard with fsdp=\"full_shard\".", "None,False,''")),
-    ("keyword", "transformers.TrainingArguments", "evaluate_during_training", Entry("value", 'eval_strategy="steps"')),
-    ("loading", "from_pretrained", "resume_download", always("Downloads always resume.")),
-    ("loading", "from_pretrained", "from_tf", manual("TensorFlow weights are no longer read: convert them with transformers 4.", "None,False")),
-    ("loading", "from_pretrained", "from_flax", manual("Flax weights are no longer read: convert them with transformers 4.", "None,False")),
-    ("loading", "from_pretrained", "mirror", always("It is ignored.")),
-    ("loading", "from_pretrained", "offload_state_dict", always("It is ignored.")),
-    ("tokenizer", "PreTrainedTokenizer", "additional_special_tokens_ids", rename("extra_special_tokens_ids")),
-    ("tokenizer", "PreTrainedTokenizer", "max_len", rename("model_max_length")),
-    ("tokenizer", "PreTrainedTokenizer", "as_target_tokenizer", manual("Pass the targets as text_target=... in the call of the tokenizer.", "")),
-    ("tokenizer", "PreTrainedTokenizer", "prepare_seq2seq_batch", manual("Call the tokenizer with the sources and text_target=targets.", "")),
-    ("tokenizer", "PreTrainedTokenizer", "prepare_for_model", manual("Call the tokenizer with the texts, not with ids.", "")),
-    ("tokenizer", "PreTrainedTokenizer", "build_inputs_with_special_tokens", manual("Call the tokenizer with the texts, or add the special ids yourself.", "")),
-    ("tokenizer", "PreTrainedTokenizer", "create_token_type_ids_from_sequences", manual("Call the tokenizer with both texts: it returns token_type_ids.", "")),
-    ("tokenizer", "PreTrainedTokenizer", "truncate_sequences", manual("Call the tokenizer with truncation=... and max_length=....", "")),
-    ("tokenizer", "PreTrainedTokenizer", "sanitize_special_tokens", manual("Delete the call: special tokens are always in the vocabulary.", "")),
-    ("tokenizer", "PreTrainedTokenizer", "default_chat_template", rename("chat_template")),
-    ("name", "datasets", "load_metric", rename("evaluate.load", "It needs the package evaluate: pip install evaluate.")),
-    ("name", "datasets", "list_metrics", rename("evaluate.list_evaluation_modules", "It needs the package evaluate: pip install evaluate.")),
-    ("name", "datasets", "Metric", rename("evaluate.Metric", "It needs the package evaluate: pip install evaluate.")),
-    ("name", "datasets", "list_datasets", rename("huggingface_hub.list_datasets", "It yields objects with an id, no longer names.")),
-    ("name", "datasets", "set_caching_enabled", manual("Call datasets.enable_caching() or datasets.disable_caching().", "")),
-    ("name", "huggingface_hub", "HfFolder", rule("NM701")),
-    ("name", "huggingface_hub", "Repository", manual("There are no local clones: create_repo and upload_folder push, snapshot_download fetches.", "")),
-    ("name", "huggingface_hub", "cached_download", manual("Call hf_hub_download(repo_id, filename): it takes no address.", "")),
-    ("name", "huggingface_hub", "ModelFilter", manual("Pass its arguments to list_models itself.", "")),
-    ("name", "huggingface_hub", "DatasetFilter", manual("Pass its arguments to list_datasets itself.", "")),
-    ("name", "huggingface_hub", "InferenceApi", manual("Use InferenceClient, which has a method for each task.", "")),
-    ("name", "huggingface_hub", "update_repo_visibility", manual("Call update_repo_settings(repo_id, private=...).", "")),
-    ("name", "transformers", "utils.get_full_repo_name", rename("huggingface_hub.get_full_repo_name")),
-    ("name", "transformers", "trainer_utils.EvaluationStrategy", rename("transformers.trainer_utils.IntervalStrategy")),
-    ("name", "transformers", "trainer_utils.ShardedDDPOption", manual("FairScale is gone: shard with fsdp=\"full_shard\".", "")),
-    ("name", "transformers", "optimization.AdamW", rule("NM703")),
-    ("name", "transformers", "deepspeed.HfDeepSpeedConfig", rename("transformers.integrations.HfDeepSpeedConfig")),
-    ("name", "transformers", "deepspeed.is_deepspeed_zero3_enabled", rename("transformers.integrations.is_deepspeed_zero3_enabled")),
-    ("name", "transformers", "TRANSFORMERS_CACHE", rename("huggingface_hub.constants.HF_HUB_CACHE")),
-    ("name", "transformers", "utils.is_torch_tpu_available", rule("NM701")),
-    ("name", "transformers", "utils.is_torch_bf16_available", rename("transformers.utils.is_torch_bf16_gpu_available")),
-    ("name", "transformers", "utils.is_flash_attn_available", rename("transformers.utils.is_flash_attn_2_available")),
-    ("name", "transformers", "GlueDataset", manual('Load the data with datasets.load_dataset("nyu-mll/glue", task).', "")),
-    ("name", "transformers", "GlueDataTrainingArguments", manual("Write the fields you need as a dataclass of the script.", "")),
-    ("name", "transformers", "SquadDataset", manual('Load the data with datasets.load_dataset("rajpurkar/squad").', "")),
-    ("name", "transformers", "glue_compute_metrics", manual('Use evaluate.load("glue", task) of the package evaluate.', "")),
-    ("name", "transformers", "glue_output_modes", manual('Write "regression" for stsb and "classification" for the others.', "")),
-    ("name", "transformers", "glue_processors", manual('Load the data with datasets.load_dataset("nyu-mll/glue", task).', "")),
-    ("name", "transformers", "Conversation", manual("Keep a list of messages with role and content: text-generation takes it.", "")),
-    ("name", "transformers", "ConversationalPipeline", manual("Use the text-generation pipeline, which takes a list of messages.", "")),
-    ("name", "transformers", "BeamSearchScorer", manual("Call model.generate(num_beams=...): the pieces of beam search are private.", "")),
-    ("name", "transformers", "LogitsWarper", rename("transformers.LogitsProcessor")),
-    ("name", "transformers", "is_tf_available", manual("TensorFlow is gone from transformers: delete the branch.", "")),
-    ("name", "transformers", "is_flax_available", manual("Flax is gone from transformers: delete the branch.", "")),
-    ("name", "peft", "prepare_model_for_int8_training", rename("peft.prepare_model_for_kbit_training")),
-    ("task", "transformers.pipeline", "conversational", manual("The task is gone: text-generation takes a list of messages.", "")),
-    ("call", "datasets.load_dataset", "use_auth_token", rename("token")),
-    ("call", "datasets.load_dataset", "trust_remote_code", drop("Loading scripts are no longer run: if the data set has one, use a copy in Parquet.", "None,False")),
-    ("call", "datasets.load_dataset", "ignore_verifications", Entry("value", 'verification_mode="no_checks"')),
-    ("call", "datasets.load_dataset", "task", drop("Columns are no longer renamed for a task: rename them with rename_columns.", "None")),
-    ("call", "huggingface_hub.hf_hub_download", "use_auth_token", rename("token")),
-    ("call", "huggingface_hub.hf_hub_download", "resume_download", always("Downloads always resume.")),
-    ("call", "huggingface_hub.hf_hub_download", "local_dir_use_symlinks", always("Files in local_dir are never links.")),
-    ("call", "huggingface_hub.hf_hub_download", "force_filename", manual("Copy the file to the name you want.", "None")),
-    ("call", "huggingface_hub.snapshot_download", "use_auth_token", rename("token")),
-    ("call", "huggingface_hub.snapshot_download", "resume_download", always("Downloads always resume.")),
-    ("call", "huggingface_hub.snapshot_download", "local_dir_use_symlinks", always("Files in local_dir are never links.")),
-    ("call", "huggingface_hub.login", "write_permission", always("The token itself says what it permits.")),
-    ("call", "huggingface_hub.notebook_login", "write_permission", always("The token itself says what it permits.")),
-    ("call", "transformers.pipeline", "use_auth_token", rename("token")),
-    ("call", "transformers.pipeline", "torch_dtype", rename("dtype")),
-    ("call", "transformers.pipeline", "framework", drop("Models are always PyTorch.", "None,pt")),
-    ("call", "accelerate.Accelerator", "fp16", Entry("value", 'mixed_precision="fp16"')),
-    ("call", "accelerate.Accelerator", "logging_dir", rename("project_dir")),
-    ("call", "accelerate.Accelerator", "dispatch_batches", Entry("object", "dataloader_config:accelerate.DataLoaderConfiguration", "None")),
-    ("variable", "os.environ", "TRANSFORMERS_CACHE", rename("HF_HUB_CACHE")),
-    ("variable", "os.environ", "PYTORCH_TRANSFORMERS_CACHE", rename("HF_HUB_CACHE")),
-    ("variable", "os.environ", "HUGGINGFACE_HUB_CACHE", rename("HF_HUB_CACHE")),
-    ("variable", "os.environ", "HUGGING_FACE_HUB_TOKEN", rename("HF_TOKEN")),
-    ("variable", "os.environ", "HF_HUB_ENABLE_HF_TRANSFER", rename("HF_XET_HIGH_PERFORMANCE")),
-    ("variable", "os.environ", "WANDB_DISABLED", drop("It is no longer read: report_to of the arguments decides.", "")),
-)  # fmt: skip
+MORE: dict[tuple[str, str], dict[str, Entry]] = {
+    ("keyword", "transformers.TrainingArguments"): {
+        "gradient_checkpointing_kwargs": rename("activation_checkpointing_kwargs"),
+        "xpu_backend": rename("ddp_backend"),
+        "sharded_ddp": manual('FairScale is gone: shard with fsdp="full_shard".', "None,False,''"),
+        "evaluate_during_training": Entry("value", 'eval_strategy="steps"'),
+    },
+    ("loading", "from_pretrained"): {
+        "resume_download": always("Downloads always resume."),
+        "from_tf": manual("TensorFlow weights are no longer read: convert them with transformers 4.", "None,False"),
+        "from_flax": manual("Flax weights are no longer read: convert them with transformers 4.", "None,False"),
+        "mirror": always("It is ignored."),
+        "offload_state_dict": always("It is ignored."),
+    },
+    ("tokenizer", "PreTrainedTokenizer"): {
+        "additional_special_tokens_ids": rename("extra_special_tokens_ids"),
+        "max_len": rename("model_max_length"),
+        "as_target_tokenizer": manual("Pass the targets as text_target=... in the call of the tokenizer.", ""),
+        "prepare_seq2seq_batch": manual("Call the tokenizer with the sources and text_target=targets.", ""),
+        "prepare_for_model": manual("Call the tokenizer with the texts, not with ids.", ""),
+        "build_inputs_with_special_tokens": manual(
+            "Call the tokenizer with the texts, or add the special ids yourself.", ""
+        ),
+        "create_token_type_ids_from_sequences": manual(
+            "Call the tokenizer with both texts: it returns token_type_ids.", ""
+        ),
+        "truncate_sequences": manual("Call the tokenizer with truncation=... and max_length=....", ""),
+        "sanitize_special_tokens": manual("Delete the call: special tokens are always in the vocabulary.", ""),
+        "default_chat_template": rename("chat_template"),
+    },
+    ("name", "datasets"): {
+        "load_metric": rename("evaluate.load", "It needs the package evaluate: pip install evaluate."),
+        "list_metrics": rename(
+            "evaluate.list_evaluation_modules", "It needs the package evaluate: pip install evaluate."
+        ),
+        "Metric": rename("evaluate.Metric", "It needs the package evaluate: pip install evaluate."),
+        "list_datasets": rename("huggingface_hub.list_datasets", "It yields objects with an id, no longer names."),
+        "set_caching_enabled": manual("Call datasets.enable_caching() or datasets.disable_caching().", ""),
+    },
+    ("name", "huggingface_hub"): {
+        "HfFolder": rule("NM701"),
+        "Repository": manual(
+            "There are no local clones: create_repo and upload_folder push, snapshot_download fetches.", ""
+        ),
+        "cached_download": manual("Call hf_hub_download(repo_id, filename): it takes no address.", ""),
+        "ModelFilter": manual("Pass its arguments to list_models itself.", ""),
+        "DatasetFilter": manual("Pass its arguments to list_datasets itself.", ""),
+        "InferenceApi": manual("Use InferenceClient, which has a method for each task.", ""),
+        "update_repo_visibility": manual("Call update_repo_settings(repo_id, private=...).", ""),
+    },
+    ("name", "transformers"): {
+        "utils.get_full_repo_name": rename("huggingface_hub.get_full_repo_name"),
+        "trainer_utils.EvaluationStrategy": rename("transformers.trainer_utils.IntervalStrategy"),
+        "trainer_utils.ShardedDDPOption": manual('FairScale is gone: shard with fsdp="full_shard".', ""),
+        "optimization.AdamW": rule("NM703"),
+        "deepspeed.HfDeepSpeedConfig": rename("transformers.integrations.HfDeepSpeedConfig"),
+        "deepspeed.is_deepspeed_zero3_enabled": rename("transformers.integrations.is_deepspeed_zero3_enabled"),
+        "TRANSFORMERS_CACHE": rename("huggingface_hub.constants.HF_HUB_CACHE"),
+        "utils.is_torch_tpu_available": rule("NM701"),
+        "utils.is_torch_bf16_available": rename("transformers.utils.is_torch_bf16_gpu_available"),
+        "utils.is_flash_attn_available": rename("transformers.utils.is_flash_attn_2_available"),
+        "GlueDataset": manual('Load the data with datasets.load_dataset("nyu-mll/glue", task).', ""),
+        "GlueDataTrainingArguments": manual("Write the fields you need as a dataclass of the script.", ""),
+        "SquadDataset": manual('Load the data with datasets.load_dataset("rajpurkar/squad").', ""),
+        "glue_compute_metrics": manual('Use evaluate.load("glue", task) of the package evaluate.', ""),
+        "glue_output_modes": manual('Write "regression" for stsb and "classification" for the others.', ""),
+        "glue_processors": manual('Load the data with datasets.load_dataset("nyu-mll/glue", task).', ""),
+        "Conversation": manual("Keep a list of messages with role and content: text-generation takes it.", ""),
+        "ConversationalPipeline": manual("Use the text-generation pipeline, which takes a list of messages.", ""),
+        "BeamSearchScorer": manual("Call model.generate(num_beams=...): the pieces of beam search are private.", ""),
+        "LogitsWarper": rename("transformers.LogitsProcessor"),
+        "is_tf_available": manual("TensorFlow is gone from transformers: delete the branch.", ""),
+        "is_flax_available": manual("Flax is gone from transformers: delete the branch.", ""),
+    },
+    ("name", "peft"): {
+        "prepare_model_for_int8_training": rename("peft.prepare_model_for_kbit_training"),
+    },
+    ("task", "transformers.pipeline"): {
+        "conversational": manual("The task is gone: text-generation takes a list of messages.", ""),
+    },
+    ("call", "datasets.load_dataset"): {
+        "use_auth_token": rename("token"),
+        "trust_remote_code": drop(
+            "Loading scripts are no longer run: if the data set has one, use a copy in Parquet.", "None,False"
+        ),
+        "ignore_verifications": Entry("value", 'verification_mode="no_checks"'),
+        "task": drop("Columns are no longer renamed for a task: rename them with rename_columns.", "None"),
+    },
+    ("call", "huggingface_hub.hf_hub_download"): {
+        "use_auth_token": rename("token"),
+        "resume_download": always("Downloads always resume."),
+        "local_dir_use_symlinks": always("Files in local_dir are never links."),
+        "force_filename": manual("Copy the file to the name you want.", "None"),
+    },
+    ("call", "huggingface_hub.snapshot_download"): {
+        "use_auth_token": rename("token"),
+        "resume_download": always("Downloads always resume."),
+        "local_dir_use_symlinks": always("Files in local_dir are never links."),
+    },
+    ("call", "huggingface_hub.login"): {
+        "write_permission": always("The token itself says what it permits."),
+    },
+    ("call", "huggingface_hub.notebook_login"): {
+        "write_permission": always("The token itself says what it permits."),
+    },
+    ("call", "transformers.pipeline"): {
+        "use_auth_token": rename("token"),
+        "torch_dtype": rename("dtype"),
+        "framework": drop("Models are always PyTorch.", "None,pt"),
+    },
+    ("call", "accelerate.Accelerator"): {
+        "fp16": Entry("value", 'mixed_precision="fp16"'),
+        "logging_dir": rename("project_dir"),
+        "dispatch_batches": Entry("object", "dataloader_config:accelerate.DataLoaderConfiguration", "None"),
+    },
+    ("variable", "os.environ"): {
+        "TRANSFORMERS_CACHE": rename("HF_HUB_CACHE"),
+        "PYTORCH_TRANSFORMERS_CACHE": rename("HF_HUB_CACHE"),
+        "HUGGINGFACE_HUB_CACHE": rename("HF_HUB_CACHE"),
+        "HUGGING_FACE_HUB_TOKEN": rename("HF_TOKEN"),
+        "HF_HUB_ENABLE_HF_TRANSFER": rename("HF_XET_HIGH_PERFORMANCE"),
+        "WANDB_DISABLED": drop("It is no longer read: report_to of the arguments decides.", ""),
+    },
+}
 
 DEFAULTS: dict[tuple[str, str], tuple[str, str, str]] = {
     ("TrainingArguments", "report_to"): ('"all"', '"none"', "transformers 5"),
@@ -585,7 +626,11 @@ def _line(kind: str, owner: str, old: str, entry: Entry, origin: str = "survey")
 def table(folder: Path) -> str:
     with (folder / "hf_renames.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(survey_rows(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)))
-    rows += [_line(kind, owner, old, entry, "libraries") for kind, owner, old, entry in MORE]
+    rows += [
+        _line(kind, owner, old, entry, "libraries")
+        for (kind, owner), entries in MORE.items()
+        for old, entry in entries.items()
+    ]
     ordered = sorted(set(rows))
     return "".join("\t".join(row) + "\n" for row in (COLUMNS, *ordered))
 

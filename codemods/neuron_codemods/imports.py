@@ -410,6 +410,13 @@ class Plan:
                     if self._only_imports_between(host, site.statement):
                         site.fresh.remove(entry)
                         added[entry.module].append(entry)
+        first = self._first_use()
+        for native in list(self.required):
+            native_module, name = split(native)
+            host = hosts.get(native_module)
+            if host is not None and (first is None or host.lineno < first):
+                added[native_module].append(Imported(native_module, name, local_name(self.module, native)))
+                del self.required[native]
         for name, entries in added.items():
             host = hosts[name]
             old = [Imported(name, alias.name, alias.asname or alias.name) for alias in host.names]

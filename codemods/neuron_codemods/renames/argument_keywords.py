@@ -90,10 +90,10 @@ def _fields(module: Module) -> Iterator[Change]:
             continue
         for item in own_fields(definition):
             assert isinstance(item.target, ast.Name)
-            found = row(base[0], item.target.id)
-            if found is not None and found.action == "rename":
+            renamed = row(base[0], item.target.id)
+            if renamed is not None and renamed.action == "rename":
                 message = (
-                    f"The trainer reads {found.new}: this field would change nothing. Rename it, and what reads it."
+                    f"The trainer reads {renamed.new}: this field would change nothing. Rename it, and what reads it."
                 )
                 yield Change(Outcome.MANUAL, item, message)
 

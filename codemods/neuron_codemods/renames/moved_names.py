@@ -92,7 +92,7 @@ def _of_family(package: str, name: str) -> Rename | None:
     for framework in _GONE_FRAMEWORKS:
         rest = name.removeprefix(framework)
         if rest != name and rest[:1].isupper() and "." not in name and not rest.startswith("Ne"):
-            message = f"TensorFlow and Flax are gone from transformers: write it with PyTorch, with {rest} if there is one."
+            message = f"TensorFlow and Flax are gone from transformers: write it with PyTorch and {rest}."
             return Rename("name", package, name, "manual", "", "", message, "libraries")
     return None
 
@@ -125,9 +125,7 @@ def _of_evaluate(module: Module, binding: Binding, found: Rename) -> Change:
     if kept is not None:
         return Change(Outcome.MANUAL, binding.node, f"{found.old} is {found.new}: import that, because {kept}.")
     edits: list[AnyEdit] = [EraseImport(binding)]
-    edits += [
-        Edit.replace(module.source.span(reference.node), found.new) for reference in module.references(binding)
-    ]
+    edits += [Edit.replace(module.source.span(reference.node), found.new) for reference in module.references(binding)]
     return Change(Outcome.REVIEW, binding.node, _message(found), tuple(edits), ("evaluate",))
 
 
@@ -191,9 +189,9 @@ model = prepare(tf.AutoModelForImageTextToText.from_pretrained("my/model"))
 
 collator = DataCollatorForCompletionOnlyLM("### Answer:", tokenizer=tokenizer)
 """,
-        """# TODO(neuron-migrate NM702): DataCollatorForCompletionOnlyLM: The collator is gone: give the data set columns \
-prompt and completion, of which only the completion counts (SFTConfig(completion_only_loss=True)), or chats with \
-assistant_only_loss=True: https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md
+        """# TODO(neuron-migrate NM702): DataCollatorForCompletionOnlyLM: The collator is gone: give the data set \
+columns prompt and completion, of which only the completion counts (SFTConfig(completion_only_loss=True)), or chats \
+with assistant_only_loss=True: https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md
 from trl import DataCollatorForCompletionOnlyLM
 
 collator = DataCollatorForCompletionOnlyLM("### Answer:", tokenizer=tokenizer)

@@ -36,7 +36,6 @@ from neuron_codemods.values import (
     Arguments,
     constant,
     is_neuron,
-    keyword,
     literal,
     remove_argument,
     rename_attribute,
@@ -45,7 +44,7 @@ from neuron_codemods.values import (
 RULE = Rule(
     code="NM720",
     name="renamed-trainer-parameter",
-    summary="Trainer(tokenizer=...) is processing_class=...; options of SFTTrainer and DPOTrainer move into the config.",
+    summary="Trainer(tokenizer=...) is processing_class=...; options of TRL's trainers move.",
     url="https://github.com/huggingface/trl/blob/main/MIGRATION.md",
     outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
 )
@@ -144,9 +143,7 @@ def _configure(
         if known is None:
             edits.append(remove_argument(call, item))
             notes.append(f"{item.arg}=None goes")
-        elif made is None and given is not None or (made is not None and not _fits(module, made, call, item)):
-            left.append(item)
-        elif made is None and any(isinstance(node, ast.NamedExpr) for node in ast.walk(item.value)):
+        elif not _fits(module, made, given, call, item):
             left.append(item)
         else:
             edits.append(remove_argument(call, item))
@@ -155,7 +152,7 @@ def _configure(
                 added.append((row.new, text))
                 if row.new == "packing" and known is not False and not (made and made.has("packing_strategy")):
                     added.append(("packing_strategy", '"wrapped"'))
-                    notes.append("packing_strategy=\"wrapped\" packs as before")
+                    notes.append('packing_strategy="wrapped" packs as before')
     for item in left:
         message = f"{item.arg} belongs into {name}, as {renames('parameter')[native][item.arg or ''].new}."
         yield Change(Outcome.MANUAL, item, message)
@@ -170,8 +167,8 @@ def _configure(
     elif added:
         text = ", ".join(f"{key}={value}" for key, value in (*added, *_SPELLED.items()))
         edits.append(CallEdit(call, added=(("args", f'{local_name(module, config)}("tmp_trainer", {text})'),)))
-        message = f"What SFTTrainer was told goes into {name}, with the defaults that held before."
-        yield Change(Outcome.REVIEW, call, message.replace("SFTTrainer", native.rpartition(".")[2]), tuple(edits), (config,))
+        message = f"What {native.rpartition('.')[2]} was told goes into {name}, with the defaults that held before."
+        yield Change(Outcome.REVIEW, call, message, tuple(edits), (config,))
     elif edits:
         yield Change(Outcome.REWRITTEN, call, f"{'; '.join(notes)}: it stood for the default.", tuple(edits))
 
@@ -193,8 +190,10 @@ def _made(module: Module, given: ast.expr | None) -> Arguments | None:
     return found if found is not None and not found.own else None
 
 
-def _fits(module: Module, made: Arguments, call: ast.Call, item: ast.keyword) -> bool:
-    """Whether a value means the same where the configuration is made."""
+def _fits(module: Module, made: Arguments | None, given: ast.expr | None, call: ast.Call, item: ast.keyword) -> bool:
+    """Whether a value means the same where the configuration is made, or can be made in the call itself."""
+    if made is None:
+        return given is None and not any(isinstance(node, ast.NamedExpr) for node in ast.walk(item.value))
     if any(node is made.call for node in ast.walk(call)):
         return True
     return "\n" not in module.source.segment(item.value) and same_place(module, made.call, call, item.value)
@@ -211,9 +210,7 @@ def _convert(
         message = f"{name} is what this trainer takes: make one with what these arguments hold."
         yield Change(Outcome.MANUAL, call, message)
         return
-    spelled = [
-        (key, text) for key, text in _SPELLED.items() if not made.has(key, _OLD_NAMES.get(key, key))
-    ]
+    spelled = [(key, text) for key, text in _SPELLED.items() if not made.has(key, _OLD_NAMES.get(key, key))]
     all_edits: list[AnyEdit] = [
         *edits,
         Edit.replace(module.source.span(function), local_name(module, config)),
