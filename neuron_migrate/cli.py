@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -106,6 +107,9 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
     if given["list_rules"] or given["explain"] is not None:
         _tell_of_rules(given, Output(sys.stdout, color=given["color"], needed=True), terminal=terminal)
         return
+    if paths == ("lsp",) and not os.path.exists("lsp"):
+        _serve()
+        return
     if not paths:
         raise click.UsageError("Nothing to migrate: name a file, a directory, or '-' for standard input.")
     if "-" in paths and len(paths) > 1:
@@ -124,6 +128,16 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
     if given["report"] is not None and not given["report"].lower().endswith(SUFFIXES):
         raise click.BadParameter(f"{given['report']!r} must end in {', '.join(SUFFIXES)}.", param_hint="--report")
     context.exit(_migrate(paths, given))
+
+
+def _serve() -> None:
+    try:
+        from neuron_migrate import lsp
+    except ModuleNotFoundError as error:
+        reason = f"The language server needs {error.name}: pip install 'neuron-migrate[lsp]'."
+        raise click.UsageError(reason) from error
+    lsp.main()
+    raise SystemExit(0)  # the server has closed the streams, so there is nothing more to say
 
 
 def _tell_of_rules(given: dict[str, Any], out: Output, *, terminal: bool) -> None:
