@@ -164,6 +164,10 @@ def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     configurations = _configurations(given)
 
     further = configurations.needles((given["stdin_filename"] or "",) if filters else paths)
+    if given["verify"]:
+        from neuron_migrate.verify import NEEDLES
+
+        further += NEEDLES
     if filters:
         scanned = standard_input(sys.stdin.buffer.read(), given["stdin_filename"] or "<stdin>", further)
     else:
