@@ -116,6 +116,7 @@ TRAINING_METRICS = (
     "Delete the uses of {symbol}: throughput, MFU and efficiency metrics have no native form. The nearest is "
     "TrainingArguments(include_num_input_tokens_seen=True)."
 )
+LOAD_SENTENCES = "Use {native} instead of {symbol}: the original model is loaded and compiles on its first call."
 VERSION_OF = 'Replace {symbol}() with importlib.metadata.version("%s").'
 FLAG_FALSE = "Replace {symbol}() with False and delete the branch it guards: %s."
 
@@ -469,18 +470,9 @@ BY_NAME: dict[str, Entry] = {
         manual("Delete the call: models are not tied to the compiler version that exported them."),
     ),
     # inference
-    "NeuronModelForEmbedding": manual(
-        "Load the original model with sentence_transformers.SentenceTransformer(model_id, "
-        "device=neuron_shim.neuron_device()), "
-        "or with transformers.AutoModel and pool the last token yourself."
-    ),
     **dict.fromkeys(
-        ("NeuronModelForSentenceTransformers", "NeuronSentenceTransformers"),
-        manual(
-            "Load the original model with sentence_transformers.SentenceTransformer(model_id, "
-            "device=neuron_shim.neuron_device()) and call encode(): the exported folder and its static shapes are of "
-            "no use."
-        ),
+        ("NeuronModelForEmbedding", "NeuronModelForSentenceTransformers", "NeuronSentenceTransformers"),
+        rewritten(LOAD_SENTENCES),
     ),
     "is_sentence_transformer_model": manual(
         "Delete the call: load the model with SentenceTransformer where it is one."
@@ -489,12 +481,7 @@ BY_NAME: dict[str, Entry] = {
         "Use transformers.FeatureExtractionPipeline, or SentenceTransformer.encode where sentence embeddings are "
         "meant."
     ),
-    "pipeline": manual(
-        "Use transformers.pipeline with device=neuron_shim.neuron_device() and the original model id: export, "
-        "input_shapes, "
-        "compiler_args and num_cores are refused, batch_size is 1 unless given, and question-answering is not a task "
-        "any more."
-    ),
+    "pipeline": rewritten("Use {native}: it takes the original model and the device, and nothing about a compiler."),
     "load_pipeline": manual("Use transformers.pipeline: its loader is not for use by others."),
     "NEURONX_SUPPORTED_TASKS": manual("Delete the uses of {symbol}: transformers.pipeline runs every task it knows."),
     "check_model_type": manual("Delete the call: pipelines of transformers check the model themselves."),
@@ -786,26 +773,8 @@ TRACED = "export=True and every static-shape"
 COMPILED_LLM = "from_pretrained(export=True, batch_size"
 XLA_ALIAS = re.compile(r"Fallback alias of ([\w.]+) \(Neuron/XLA SDK\)")
 
-LOAD = (
-    "Load the original model, not the exported folder, with {native} on device_map=neuron_shim.neuron_device(), "
-    "delete the "
-    "export arguments, and %s."
-)
-PAD_TEXT = "pad the tokenizer's output to the old sequence_length"
-INPUT_ADVICE: tuple[tuple[str, str], ...] = (
-    (r"Audio|CTC|Whisper", "pad the audio to the old audio_sequence_length"),
-    (r"MultipleChoice", "pad every choice to the old sequence_length"),
-    (r"Seq2Seq", "pad the prompts to the old sequence_length and pass num_beams to generate()"),
-    (r"Image|Object|Segmentation|Yolos", "give images of one size and batches of the old batch_size"),
-    (r"CLIP", "give images of one size and pad the texts to the old sequence_length"),
-    (r"", PAD_TEXT),
-)
-LOAD_LLM = (
-    "Load the original model with transformers.AutoModelForCausalLM on device_map=neuron_shim.neuron_device(), or "
-    "with "
-    "DistributedConfig(tp_size=num_cores) under torchrun, pad prompts on the left and pass "
-    'cache_implementation="static" to generate().'
-)
+LOAD = "Use {native} instead of {symbol}: the original model is loaded and compiles on its first call."
+LOAD_LLM = "Use {native} instead of {symbol}: the original model is loaded, and generate() compiles the decoding step."
 LOAD_CLASS = (
     "Load the original model with {native} on device_map=neuron_shim.neuron_device(): its from_pretrained takes no "
     "compiler or "
@@ -854,8 +823,8 @@ def of_compiled_class(row: Row) -> Entry | None:
     ):
         return None
     if row["notes"].startswith(TRACED):
-        return manual(LOAD % first_match(INPUT_ADVICE, row["native"]))
-    return manual(LOAD_LLM if row["notes"].startswith(COMPILED_LLM) else LOAD_CLASS)
+        return rewritten(LOAD)
+    return rewritten(LOAD_LLM) if row["notes"].startswith(COMPILED_LLM) else manual(LOAD_CLASS)
 
 
 def of_training_class(row: Row) -> Entry | None:

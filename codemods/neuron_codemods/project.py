@@ -33,6 +33,9 @@ class Project:
     """The files of one run that import Optimum Neuron, or may import it from each other."""
 
     modules: tuple[ModuleFacts, ...] = ()
+    originals: tuple[tuple[str, str], ...] = ()
+    """Pairs of a folder with a compiled model, as a file names it behind the path of that file's folder, and the id of
+    the original model that was compiled."""
 
     @cached_property
     def _by_last_name(self) -> dict[str, list[ModuleFacts]]:
@@ -74,6 +77,10 @@ class Project:
         """Whether a text names one of the files."""
         return any(name in text for name in self.scripts)
 
+    def original(self, path: str, folder: str) -> str | None:
+        """The id of the original model of a compiled folder that the file at ``path`` names, where it is known."""
+        return dict(self.originals).get(folder_of(path, folder))
+
     def is_taken(self, path: str, name: str) -> bool:
         """Whether another file of the project imports a name from the file at ``path``."""
         own = ModuleFacts(path).dotted
@@ -83,6 +90,11 @@ class Project:
                 if taken in (name, "*") and facts.path != path and parts and own[-len(parts) :] == parts:
                     return True
         return False
+
+
+def folder_of(path: str, folder: str) -> str:
+    """How a folder that a file names is known in ``Project.originals``."""
+    return PurePath(PurePath(path).parent, folder).as_posix()
 
 
 def collect(text: str, path: str) -> ModuleFacts:

@@ -14,6 +14,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
 
 Accepts = Callable[[Symbol], bool]
+_CALLED_OTHERWISE = frozenset({"model-inference", "pipeline", "sentence-transformers"})
 
 
 def renamed(module: Module, accepts: Accepts) -> Iterator[Change]:
@@ -33,6 +34,12 @@ def renamed(module: Module, accepts: Accepts) -> Iterator[Change]:
     for statement, name, symbol in star_uses(module):
         if symbol.rename and accepts(symbol):
             yield Change(symbol.outcome, name, symbol.message, (RenameStar(name, symbol.native, statement),))
+
+
+def is_called_otherwise(symbol: Symbol) -> bool:
+    """Whether a name is rewritten only together with its calls, by the rules of its room: a class or a pipeline."""
+    compiled = symbol.name == "pipeline" or (symbol.name.startswith("Neuron") and symbol.kind == "class")
+    return symbol.category in _CALLED_OTHERWISE and compiled and bool(symbol.rename)
 
 
 def _outcome(module: Module, binding: Binding, symbol: Symbol) -> Outcome:

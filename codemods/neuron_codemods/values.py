@@ -350,6 +350,24 @@ def single_arguments(module: Module) -> Arguments | None:
     return made[0] if len({item.call for item in made}) == 1 else None
 
 
+def is_plain(node: ast.AST | None) -> bool:
+    """Whether an expression can be written twice: it computes nothing (``config["tp"]``, ``args.size``, ``8``)."""
+    if isinstance(node, ast.Attribute):
+        return is_plain(node.value)
+    if isinstance(node, ast.Subscript):
+        return is_plain(node.value) and is_plain(node.slice)
+    return isinstance(node, (ast.Name, ast.Constant))
+
+
+def dtype_text(module: Module, name: str) -> str:
+    """``torch.float32`` where torch is at hand, else the string that means the same."""
+    for bindings in module.names.module.bindings.values():
+        for binding in bindings:
+            if binding.qualified == "torch" and len(bindings) == 1:
+                return f"{binding.name}.{name}"
+    return f'"{name}"'
+
+
 def visible(module: Module, node: ast.expr, at: ast.AST) -> bool:
     """Whether the names of an expression mean the same at another place."""
     for name in ast.walk(node):

@@ -16,10 +16,12 @@ from neuron_codemods.edits import CallEdit, Change, Edit
 from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.training.parallel import Load, is_plain, loads
+from neuron_codemods.training.parallel import Load, loads
 from neuron_codemods.values import (
     constant,
+    dtype_text,
     has_splat,
+    is_plain,
     keyword,
     literal,
     remove_argument,
@@ -119,7 +121,7 @@ def _parallel_message(load: Load, had_device_map: bool) -> str:
 
 def _precision(module: Module, load: Load) -> Iterator[Change]:
     found = keyword(load.call, *_DTYPES)
-    full = _dtype_text(module, "float32")
+    full = dtype_text(module, "float32")
     if found is None:
         if has_splat(load.call):
             message = (
@@ -192,15 +194,6 @@ def _is_understood(module: Module, node: ast.expr) -> bool:
         branches = (node.body, node.orelse)
         return all(_is_understood(module, branch) or not _may_be_half(module, branch) for branch in branches)
     return module.resolve(node) == "torch.bfloat16" or literal(node) in ("bfloat16", "auto")
-
-
-def _dtype_text(module: Module, name: str) -> str:
-    """``torch.float32`` where torch is at hand, else the string that means the same."""
-    for bindings in module.names.module.bindings.values():
-        for binding in bindings:
-            if binding.qualified == "torch" and len(bindings) == 1:
-                return f"{binding.name}.{name}"
-    return f'"{name}"'
 
 
 # Attention and what is ignored ------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from neuron_codemods.data import Symbol
 from neuron_codemods.edits import Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.renaming import renamed
+from neuron_codemods.renaming import is_called_otherwise, renamed
 
 RULE = Rule(
     code="NM101",
@@ -34,7 +34,9 @@ _OTHER_ROOMS = frozenset({"diffusion"})
 
 
 def accepts(symbol: Symbol) -> bool:
-    return symbol.native not in (CONFIG, ACCELERATOR) and symbol.category not in _OTHER_ROOMS
+    if is_called_otherwise(symbol) or symbol.category in _OTHER_ROOMS:
+        return False
+    return symbol.native not in (CONFIG, ACCELERATOR)
 
 
 def check(module: Module) -> Iterator[Change]:

@@ -21,6 +21,7 @@ from neuron_codemods.values import (
     arguments_of,
     constant,
     is_neuron,
+    is_plain,
     keyword,
     literal,
     passed,
@@ -277,15 +278,6 @@ def _size_of(module: Module, node: ast.expr, call: ast.AST, depth: int = 0) -> S
     if is_plain(node) and visible(module, node, call):
         return Size(module.source.segment(node))
     return Size(None, lost=module.source.segment(node))
-
-
-def is_plain(node: ast.AST | None) -> bool:
-    """Whether an expression can be written twice: it computes nothing (``config["tp"]``, ``args.size``, ``8``)."""
-    if isinstance(node, ast.Attribute):
-        return is_plain(node.value)
-    if isinstance(node, ast.Subscript):
-        return is_plain(node.value) and is_plain(node.slice)
-    return isinstance(node, (ast.Name, ast.Constant))
 
 
 def size_text(module: Module, made: Arguments | None, at: ast.AST) -> str:

@@ -1,0 +1,94 @@
+"""The precision of a compiled model as the ``dtype`` to load it in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuron_codemods.inference.loads import CAUSAL, Given, Load, known, text_at
+from neuron_codemods.module import Module
+from neuron_codemods.releases import bounds
+from neuron_codemods.values import UNKNOWN, dtype_text
+
+_TYPES = {
+    "bf16": "bfloat16",
+    "bfloat16": "bfloat16",
+    "fp16": "float16",
+    "float16": "float16",
+    "f16": "float16",
+    "fp32": "float32",
+    "f32": "float32",
+    "float32": "float32",
+}
+_MATMUL = (
+    'Only matrix products were computed in %s (auto_cast="matmul"); now all of the model is. Compare the outputs, and '
+    'load with dtype="float32" where the difference matters.'
+)
+_UNSUPPORTED = "auto_cast_type=%s has no native form: the weights load in float32."
+_NOT_FOLLOWED = "auto_cast=%s is decided at run time and not followed: the weights load in float32."
+_CHECKPOINT = (
+    "The weights load as the checkpoint has them; Optimum Neuron cast them to float32 up to 0.1 and to bfloat16 in "
+    "0.2 and 0.3. Pass dtype to choose."
+)
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The text of ``dtype=``, or None where it is left to the checkpoint, and what a person should know of it."""
+
+    text: str | None = None
+    note: str = ""
+
+
+def cast_of(module: Module, load: Load) -> Cast:
+    """The dtype in which a load computed."""
+    return _decoder(module, load) if load.family == CAUSAL else _traced(module, load)
+
+
+def _traced(module: Module, load: Load) -> Cast:
+    """Encoders computed in float32 unless ``auto_cast`` said otherwise; alone, ``auto_cast_type`` did nothing."""
+    cast, kind = load.find("auto_cast"), load.find("auto_cast_type")
+    mode = known(module, cast) if cast is not None else None
+    if mode in (None, "none"):
+        given = load.find("torch_dtype", "dtype")
+        return Cast(_given(module, load, given) if given is not None else dtype_text(module, "float32"))
+    if mode is UNKNOWN:
+        assert cast is not None
+        return Cast(dtype_text(module, "float32"), _NOT_FOLLOWED % module.source.segment(cast.value))
+    name = known(module, kind) if kind is not None else "bf16"
+    native = _TYPES.get(str(name))
+    if kind is not None and name is UNKNOWN:
+        return Cast(_looked_up(module, load, kind))
+    if native is None:
+        return Cast(dtype_text(module, "float32"), _UNSUPPORTED % repr(name))
+    note = _MATMUL % native if mode == "matmul" and native != "float32" else ""
+    return Cast(dtype_text(module, native), note)
+
+
+def _decoder(module: Module, load: Load) -> Cast:
+    given = load.find("torch_dtype", "dtype")
+    if given is not None:
+        return Cast(_given(module, load, given))
+    kind = load.find("auto_cast_type")
+    if kind is not None:
+        name = known(module, kind)
+        if name is UNKNOWN:
+            return Cast(_looked_up(module, load, kind))
+        if name is not None:
+            native = _TYPES.get(str(name))
+            if native is None:
+                return Cast(dtype_text(module, "float32"), _UNSUPPORTED % repr(name))
+            return Cast(dtype_text(module, native))
+    first, last = bounds(module)
+    if last < (0, 2, 0):
+        return Cast(dtype_text(module, "float32"))
+    return Cast() if first >= (0, 4, 0) or load.find("export") is None else Cast(note=_CHECKPOINT)
+
+
+def _given(module: Module, load: Load, given: Given) -> str:
+    return text_at(module, given.value, load.call) or module.source.segment(given.value)
+
+
+def _looked_up(module: Module, load: Load, kind: Given) -> str:
+    """A dtype by the name that only the run knows."""
+    text = text_at(module, kind.value, load.call) or module.source.segment(kind.value)
+    return f'{{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}}[{text}]'

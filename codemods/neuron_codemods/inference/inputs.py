@@ -1,0 +1,139 @@
+"""How inputs reach a compiled model: its calls, and the calls of tokenizers and processors that feed them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from neuron_codemods.inference.flow import origins
+from neuron_codemods.inference.loads import Load, load_of
+from neuron_codemods.inference.uses import rewritten_loads
+from neuron_codemods.module import Module
+
+TEXT, OTHER = "tokenizer", "processor"
+_KINDS = re.compile(r"(Tokenizer(Fast)?|Processor|FeatureExtractor)$")
+_TOKENIZER = re.compile(r"tokenizer", re.IGNORECASE)
+_NAMES = re.compile(r"tokenizer|processor|extractor", re.IGNORECASE)
+_METHODS = frozenset({"__call__", "encode_plus", "batch_encode_plus"})
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCall:
+    """A call of a compiled model, or of its ``generate``."""
+
+    call: ast.Call
+    load: Load
+    generates: bool
+    prepared: tuple[ast.Call, ...]
+    """The calls of tokenizers and processors that its inputs come from."""
+    unknown: tuple[ast.expr, ...]
+    """Inputs whose origin is not in this module."""
+
+
+@lru_cache(maxsize=16)
+def model_calls(module: Module) -> tuple[ModelCall, ...]:
+    done = rewritten_loads(module)
+    found = []
+    for call in module.calls if done else ():
+        function = call.func
+        generates = isinstance(function, ast.Attribute) and function.attr == "generate"
+        target = function.value if generates and isinstance(function, ast.Attribute) else function
+        if not isinstance(target, (ast.Name, ast.Attribute)):
+            continue
+        load = load_of(module, target)
+        if load is None or load not in done or load.call is call:
+            continue
+        prepared, unknown = _prepared(module, call)
+        found.append(ModelCall(call, load, generates, tuple(prepared), tuple(unknown)))
+    return tuple(found)
+
+
+def _prepared(module: Module, call: ast.Call) -> tuple[list[ast.Call], list[ast.expr]]:
+    prepared: dict[ast.Call, None] = {}
+    unknown: dict[ast.expr, None] = {}
+    given = [*call.args, *(item.value for item in call.keywords if item.arg is None or item.arg in _INPUTS)]
+    for value in given:
+        for base in _bases(value):
+            for origin in origins(module, base):
+                for inner in _through(module, origin):
+                    if isinstance(inner, ast.Call) and kind_of(module, inner) is not None:
+                        prepared.setdefault(inner)
+                    elif isinstance(inner, (ast.Name, ast.Call, ast.Attribute)):
+                        unknown.setdefault(value)
+    return list(prepared), list(unknown)
+
+
+_INPUTS = frozenset(
+    {
+        *("input_ids", "attention_mask", "token_type_ids", "pixel_values", "input_values", "input_features", "inputs"),
+        *("decoder_input_ids", "pixel_mask", "position_ids"),
+    }
+)
+
+
+def _through(module: Module, node: ast.expr, depth: int = 0) -> Iterator[ast.expr]:
+    """What an input is taken out of: ``tokenizer(...)`` for ``tokenizer(...)["input_ids"]``."""
+    base = node
+    while isinstance(base, (ast.Subscript, ast.Attribute)):
+        base = base.value
+    if base is node or depth > 4:
+        yield node
+        return
+    for origin in origins(module, base):
+        yield from _through(module, origin, depth + 1)
+
+
+def _bases(value: ast.expr) -> Iterator[ast.expr]:
+    """The variables and calls that an input is read from: ``inputs`` for ``inputs["input_ids"]``."""
+    if isinstance(value, ast.Dict):
+        for item in value.values:
+            yield from _bases(item)
+        return
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cpu"):
+        yield from _bases(value.func.value)
+        return
+    while isinstance(value, (ast.Subscript, ast.Attribute, ast.Starred)):
+        value = value.value
+    yield value
+
+
+def kind_of(module: Module, call: ast.Call) -> str | None:
+    """Whether a call is one of a tokenizer or of another processor of inputs."""
+    function: ast.expr = call.func
+    if isinstance(function, ast.Attribute):
+        if function.attr in _METHODS:
+            function = function.value
+        elif function.attr.startswith(("from_", "decode", "batch_decode", "post_process", "save", "get_")):
+            return None
+    if not isinstance(function, (ast.Name, ast.Attribute)):
+        return None
+    for origin in origins(module, function):
+        if isinstance(origin, ast.Call) and isinstance(origin.func, ast.Attribute):
+            name = (module.native(origin.func.value) or "").rpartition(".")[2]
+            if _KINDS.search(name):
+                return TEXT if "Tokenizer" in name else OTHER
+        last = origin.id if isinstance(origin, ast.Name) else getattr(origin, "attr", "")
+        if _NAMES.search(last):
+            return TEXT if _TOKENIZER.search(last) else OTHER
+    return None
+
+
+def is_derived(module: Module, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a value is computed from what a compiled model gave back."""
+    calls = {item.call for item in model_calls(module) if not item.generates}
+    for inner in ast.walk(node):
+        if inner in calls:
+            return True
+        if isinstance(inner, ast.Name) and depth < 8:
+            binding = module.binding(inner)
+            if binding is None or isinstance(binding.node, (ast.arg, ast.alias)):
+                continue
+            value = binding.value
+            if value is None and isinstance(binding.statement, ast.Assign):
+                value = binding.statement.value
+            if value is not None and value is not node and is_derived(module, value, depth + 1):
+                return True
+    return False

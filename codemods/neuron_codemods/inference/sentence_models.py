@@ -1,0 +1,244 @@
+"""Makes a `SentenceTransformer` of the models that compiled one, with its calls and results as that library has them.
+
+`SentenceTransformer` takes the tensors as one mapping and gives a mapping back, where the compiled model took keywords
+and gave an object with attributes. Texts are padded to the compiled length, so that one graph serves them all.
+
+https://sbert.net/docs/package_reference/sentence_transformer/SentenceTransformer.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, InsertLines, RemoveStatement
+from neuron_codemods.imports import local_name
+from neuron_codemods.inference.casts import cast_of
+from neuron_codemods.inference.compiled_models import COMPILE, DEVICE, original_text
+from neuron_codemods.inference.flow import origins
+from neuron_codemods.inference.inputs import ModelCall, model_calls
+from neuron_codemods.inference.loads import (
+    CORES,
+    MODEL_KEYWORDS,
+    SENTENCE,
+    TEXT,
+    Load,
+    consumed_keywords,
+    known,
+    load_of,
+    text_at,
+)
+from neuron_codemods.inference.uses import rewritten_loads
+from neuron_codemods.model import Case, Outcome, Rule
+from neuron_codemods.module import Module
+from neuron_codemods.values import in_order, is_plain, keyword, named, remove_argument, rename_argument
+
+RULE = Rule(
+    code="NM208",
+    name="sentence-transformer",
+    summary="NeuronModelForSentenceTransformers, NeuronSentenceTransformers, NeuronModelForEmbedding: their calls.",
+    url="https://sbert.net/docs/package_reference/sentence_transformer/SentenceTransformer.html",
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
+)
+
+_RESULTS = frozenset({"sentence_embedding", "token_embeddings"})
+_DROPPED = frozenset({"subfolder", "library_name", "torch_dtype", "dtype", "low_cpu_mem_usage", "config"})
+_DOES_ITSELF = frozenset({"padding", "truncation", "max_length", "return_tensors"})
+
+
+def check(module: Module) -> Iterator[Change]:
+    for load in rewritten_loads(module):
+        if load.family == SENTENCE:
+            yield from _load(module, load)
+    for item in model_calls(module):
+        if item.load.family == SENTENCE and not item.generates:
+            yield from _call(module, item)
+    calls = {item.call: item for item in model_calls(module) if item.load.family == SENTENCE}
+    models = any(load.family == SENTENCE for load in rewritten_loads(module))
+    for node in module.names.attributes if models else ():
+        if node.attr in _RESULTS and any(origin in calls for origin in origins(module, node.value)):
+            edit = Edit.replace(_attribute(module, node), f'["{node.attr}"]')
+            yield Change(Outcome.REWRITTEN, node, f"The result is a mapping with {node.attr} in it.", (edit,))
+        elif node.attr == "tokenize":
+            yield from _tokenize(module, node)
+
+
+def _attribute(module: Module, node: ast.Attribute) -> tuple[int, int]:
+    """The stretch of ``.attribute``."""
+    return module.source.span(node.value)[1], module.source.span(node)[1]
+
+
+# The load ---------------------------------------------------------------------------------------------------------
+
+
+def _load(module: Module, load: Load) -> Iterator[Change]:
+    call = load.call
+    if load.is_gone:
+        message = "The compiled folder goes: the original model is loaded once and used as it is."
+        yield Change(Outcome.REWRITTEN, call, message, (RemoveStatement(module.statement(call)),))
+        return
+    assert isinstance(call.func, ast.Attribute)
+    edits: list[AnyEdit] = [Edit.delete(_attribute(module, call.func))]
+    gone = consumed_keywords() | _DROPPED
+    for item in call.keywords:
+        if item.arg in gone:
+            edits.append(remove_argument(call, item))
+        elif item.arg == "use_auth_token":
+            edits.append(rename_argument(call, item, "token"))
+        elif item.arg == "cache_dir":
+            edits.append(rename_argument(call, item, "cache_folder"))
+        elif item.arg in MODEL_KEYWORDS and item.arg != "model_name_or_path":
+            edits.append(rename_argument(call, item, "model_name_or_path"))
+    for splat in load.splats:
+        edits.append(remove_argument(call, splat.item))
+        for entry in named(splat.holder):
+            if entry.arg is not None and entry.arg not in gone:
+                edits.append(CallEdit(call, added=((entry.arg, module.source.segment(entry.value)),)))
+        if splat.binding is not None and not splat.is_read:
+            edits.append(RemoveStatement(splat.binding.statement))
+    model = load.model
+    value = model.value if isinstance(model, ast.keyword) else model
+    text = original_text(module, load)
+    if text is not None and value is not None and text != module.source.segment(value):
+        edits.append(CallEdit(call, values=((in_order(call).index(model), text),)))  # type: ignore[arg-type]
+    cast = cast_of(module, load)
+    added = [("device", f"{local_name(module, DEVICE)}()")]
+    if cast.text is not None:
+        added.append(("model_kwargs", f'{{"dtype": {cast.text}}}'))
+    edits.append(CallEdit(call, added=tuple(added)))
+    edits += _after(module, load)
+    message = "The original model is loaded on the device and compiles on its first call."
+    yield Change(Outcome.REWRITTEN, call, message, tuple(edits), (DEVICE, COMPILE))
+    if cast.note:
+        yield Change(Outcome.REVIEW, call, cast.note)
+    cores = load.find(*CORES)
+    if cores is not None and known(module, cores) not in (1, None):
+        message = "The model runs on one core now; start several processes to use more of them."
+        yield Change(Outcome.REVIEW, call, message)
+
+
+def _after(module: Module, load: Load) -> Iterator[AnyEdit]:
+    """Padding to the compiled length, and compilation, behind the load."""
+    name = local_name(module, COMPILE)
+    statement = module.parent(load.call)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and is_plain(statement.targets[0]):
+        target = module.source.segment(statement.targets[0])
+        given = load.find(*TEXT)
+        length = text_at(module, given.value, load.call) if given is not None else None
+        lines = [f"{target} = {name}({target})"]
+        if length not in (None, "None"):
+            padding = f'{{"padding": "max_length", "max_length": {length}, "truncation": True}}'
+            lines.insert(0, f'{target}[0].processing_kwargs = {{"text": {padding}}}')
+        yield InsertLines(statement, tuple(lines), after=True)
+        return
+    start, end = module.source.span(load.call)
+    yield Edit.insert(start, f"{name}(")
+    yield Edit.insert(end, ")")
+
+
+# Calls ------------------------------------------------------------------------------------------------------------
+
+
+def _call(module: Module, item: ModelCall) -> Iterator[Change]:
+    call = item.call
+    if len(call.keywords) == 1 and not call.args and call.keywords[0].arg is None:
+        splat = call.keywords[0]
+        edits: list[AnyEdit] = [Edit.delete((module.source.span(splat)[0], module.source.span(splat.value)[0]))]
+    elif call.keywords and not call.args and all(given.arg is not None for given in call.keywords):
+        if keyword(call, "pixel_values") is not None:
+            message = (
+                "SentenceTransformer takes texts and images one after the other: call model.encode() for each, in the "
+                "place of this call."
+            )
+            yield Change(Outcome.MANUAL, call, message)
+            return
+        inside = ", ".join(f'"{given.arg}": {module.source.segment(given.value)}' for given in call.keywords)
+        first, last = call.keywords[0], call.keywords[-1]
+        span = module.source.span(first)[0], module.source.span(last)[1]
+        edits = [Edit.replace(span, f"{{{inside}}}")]
+    elif len(call.args) > 1 or call.keywords:
+        message = 'SentenceTransformer takes one mapping: pass {"input_ids": ..., "attention_mask": ...}.'
+        yield Change(Outcome.MANUAL, call, message)
+        return
+    else:
+        return
+    message = "The tensors are passed as one mapping."
+    if item.load.symbol.name == "NeuronModelForEmbedding":
+        edits.append(Edit.insert(module.source.span(call)[1], '["sentence_embedding"]'))
+        message += " The embedding is pooled, and normalized where the model says so, by the library."
+        yield Change(Outcome.REVIEW, call, message, tuple(edits))
+        return
+    yield Change(Outcome.REWRITTEN, call, message, tuple(edits))
+
+
+def _tokenize(module: Module, node: ast.Attribute) -> Iterator[Change]:
+    call = module.parent(node)
+    load = load_of(module, node.value)
+    if not isinstance(call, ast.Call) or call.func is not node or load is None or load.family != SENTENCE:
+        return
+    edits: list[AnyEdit] = [remove_argument(call, item) for item in call.keywords if item.arg in _DOES_ITSELF]
+    end = module.source.span(node)[1]
+    edits.append(Edit.replace((end - len(node.attr), end), "preprocess"))
+    yield Change(Outcome.REWRITTEN, node, "tokenize is called preprocess, and pads by itself.", tuple(edits))
+
+
+CASES = (
+    Case(
+        "a model, its call and its results",
+        """from optimum.neuron import NeuronModelForSentenceTransformers
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("my/model")
+model = NeuronModelForSentenceTransformers.from_pretrained("my/model", export=True, batch_size=1, sequence_length=384)
+outputs = model(**tokenizer("Hello", return_tensors="pt"))
+print(outputs.sentence_embedding, outputs.token_embeddings)
+""",
+        """from optimum.neuron import NeuronModelForSentenceTransformers
+from transformers import AutoTokenizer
+from neuron_shim import compile_static, neuron_device
+
+tokenizer = AutoTokenizer.from_pretrained("my/model")
+model = NeuronModelForSentenceTransformers("my/model", device=neuron_device(), model_kwargs={"dtype": "float32"})
+model[0].processing_kwargs = {"text": {"padding": "max_length", "max_length": 384, "truncation": True}}
+model = compile_static(model)
+outputs = model(tokenizer("Hello", return_tensors="pt"))
+print(outputs["sentence_embedding"], outputs["token_embeddings"])
+""",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+    ),
+    Case(
+        "texts that the model encodes",
+        """from optimum.neuron import NeuronSentenceTransformers
+
+model = NeuronSentenceTransformers.from_pretrained("my/model", export=True, sequence_length=128, torch_dtype="float16")
+embeddings = model.encode(["Hello"])
+features = model.tokenize(["Hello"], padding=True, return_tensors="pt")
+""",
+        """from optimum.neuron import NeuronSentenceTransformers
+from neuron_shim import compile_static, neuron_device
+
+model = NeuronSentenceTransformers("my/model", device=neuron_device(), model_kwargs={"dtype": "float16"})
+model[0].processing_kwargs = {"text": {"padding": "max_length", "max_length": 128, "truncation": True}}
+model = compile_static(model)
+embeddings = model.encode(["Hello"])
+features = model.preprocess(["Hello"])
+""",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
+    ),
+    Case(
+        "the library's own class",
+        """from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("my/model")
+embedding = model.encode("Hello")
+""",
+    ),
+    Case(
+        "a folder that was compiled elsewhere",
+        """from optimum.neuron import NeuronSentenceTransformers
+
+model = NeuronSentenceTransformers.from_pretrained("folder/")
+embedding = model.encode("Hello")
+""",
+    ),
+)
