@@ -321,9 +321,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 model_id = "my/model"
 model = AutoModelForSequenceClassification.from_pretrained(
-    model_id,
-    device_map=neuron_device(),
-    dtype=torch.bfloat16
+    model_id, device_map=neuron_device(), dtype=torch.bfloat16
 )
 model = compile_static(model)
 """,
