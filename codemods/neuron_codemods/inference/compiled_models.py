@@ -327,5 +327,32 @@ model = compile_static(model)
 """,
         (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REVIEW),
     ),
+    Case(
+        "a class of that name from elsewhere",
+        """from mine import NeuronModelForCausalLM
+
+model = NeuronModelForCausalLM.from_pretrained("my/model", export=True, batch_size=1)
+""",
+    ),
+    Case(
+        "the exporter of another runtime",
+        """from optimum.onnxruntime import ORTModelForSequenceClassification
+
+model = ORTModelForSequenceClassification.from_pretrained("my/model", export=True)
+""",
+    ),
+    Case(
+        "a parameter of that name",
+        """def load(NeuronModelForCausalLM):
+    return NeuronModelForCausalLM.from_pretrained("my/model", export=True)
+""",
+    ),
+    Case(
+        "the training class of that name",
+        """from optimum.neuron.models.training import NeuronModelForCausalLM
+
+model = NeuronModelForCausalLM.from_pretrained("my/model")
+""",
+    ),
     Case("the native class", "from transformers import AutoModelForCausalLM\n\nprint(AutoModelForCausalLM)\n"),
 )

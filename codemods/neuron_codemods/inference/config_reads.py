@@ -119,6 +119,15 @@ print(model.neuron_config.batch_size)
         (Outcome.MANUAL,),
     ),
     Case(
+        "a configuration of one's own",
+        """from optimum.neuron import NeuronModelForCausalLM
+
+model = NeuronModelForCausalLM.from_pretrained("my/model", export=True, batch_size=4)
+model.tag = "mine"
+print(model.tag, model.generation_config.max_new_tokens, model.config.vocab_size)
+""",
+    ),
+    Case(
         "attributes of something else",
         """from optimum.neuron import NeuronModelForCausalLM
 

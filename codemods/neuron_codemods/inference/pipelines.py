@@ -360,5 +360,7 @@ answer = pipeline("question-answering", model="my/model", export=True)
 """,
         (Outcome.MANUAL,),
     ),
+    Case("a function of that name", "from mine import pipeline\n\npipe = pipeline('fill-mask', export=True)\n"),
+    Case("a pipeline of scikit-learn", "from sklearn import pipeline\n\npipe = pipeline.make_pipeline()\n"),
     Case("a pipeline of transformers", "from transformers import pipeline\n\npipe = pipeline('fill-mask')\n"),
 )

@@ -212,6 +212,24 @@ logits = model(**inputs).logits.detach().cpu().numpy()
         (Outcome.REVIEW, Outcome.REWRITTEN),
     ),
     Case(
+        "a tokenizer whose tokens are only counted",
+        """from optimum.neuron import NeuronModelForSequenceClassification
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("my/model")
+model = NeuronModelForSequenceClassification.from_pretrained("my/model", export=True, batch_size=1, sequence_length=64)
+print(len(tokenizer("Hello", return_tensors="pt")["input_ids"]))
+""",
+    ),
+    Case(
+        "arrays of something else",
+        """from optimum.neuron import NeuronModelForSequenceClassification
+
+model = NeuronModelForSequenceClassification.from_pretrained("my/model", export=True, batch_size=1, sequence_length=64)
+labels = frame["labels"].numpy()
+""",
+    ),
+    Case(
         "a tokenizer that feeds another model",
         """from transformers import AutoModel, AutoTokenizer
 
