@@ -122,7 +122,7 @@ def export_checkpoint(
     try:
         if isinstance(source, Path) and ranks.writes:
             target.check(source.resolve(), 0)  # before anything is read
-        request = _request(source, merge_adapter is not False, tokenizer, config, adapter)
+        request = _request(source, merge_adapter, tokenizer, config, adapter)
         plan = _plan(source, code, limit, merge_adapter, request, kv)
         if ranks.writes:
             plan = _checked(plan, source, target)
@@ -146,17 +146,19 @@ class _Plan:
         return sum(tensor.nbytes for tensors in self.files.values() for tensor in tensors)
 
 
-def _request(source: Any, merge: bool, tokenizer: Any, config: Any, adapter: str | None) -> Request:
+def _request(source: Any, merge: Any, tokenizer: Any, config: Any, adapter: str | None) -> Request:
     if isinstance(source, Path) and hasattr(tokenizer, "save_pretrained"):
         raise ValueError("tokenizer is an object, which only goes with a live model; name a folder.")
     folder = Path(tokenizer) if isinstance(tokenizer, (str, os.PathLike)) else None
     lender = None if config is None else Path(config)
+    if lender is None and isinstance(merge, (str, os.PathLike)):
+        lender = Path(merge)  # the base tells the shapes of what was trained on it
     if lender is not None and not lender.exists():
         raise ExportError(f"{lender}, which should have a config.json, does not exist.")
     return Request(
         files_from=folder,
         tokenizer=None if folder else tokenizer,
-        merge=merge,
+        merge=merge is not False,
         config_from=lender,
         adapter=adapter,
     )

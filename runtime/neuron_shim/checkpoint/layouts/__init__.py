@@ -6,6 +6,7 @@ A layout module defines:
 - ``evidence(source) -> tuple[str, ...]``: the file names (or what else) that tell this layout; empty if they don't.
 - ``open_checkpoint(source, request) -> Checkpoint``: check everything that can be checked without reading weights, and
   describe the tensors. Nothing is written.
+- ``IS_ADAPTER = True``, if it is of adapters.
 
 A source is a folder (``Path``) or a model object.
 """
@@ -70,13 +71,24 @@ def open_source(source: Any, request: Request) -> Checkpoint:
     if isinstance(source, Path) and not source.is_dir():
         raise ExportError(f"{source} {'is not a folder' if source.exists() else 'does not exist'}.")
     found = {layout.NAME: (layout, names) for layout in layouts() if (names := layout.evidence(source))}
+    if request.adapter is not None:
+        found = {name: some for name, some in found.items() if getattr(some[0], "IS_ADAPTER", False)}
+        if not found:
+            raise ExportError(f"{source} holds no adapter, so none called {request.adapter}.")
     if not found:
         raise ExportError(_unknown(source))
     if len(found) > 1:
         listed = " and ".join(f"{name} ({names[0]})" for name, (_, names) in found.items())
-        raise ExportError(f"{source} holds {listed}: two checkpoints are mixed in one folder. Separate them first.")
+        raise ExportError(
+            f"{source} holds {listed}: two checkpoints are mixed in one folder. "
+            f"Separate them first{', or choose the adapter (--adapter NAME)' if _some_adapter(found) else ''}."
+        )
     [(layout, _)] = found.values()
     return layout.open_checkpoint(source, request)
+
+
+def _some_adapter(found: Mapping[str, tuple[Layout, tuple[str, ...]]]) -> bool:
+    return any(getattr(layout, "IS_ADAPTER", False) for layout, _ in found.values())
 
 
 def _unknown(source: Any) -> str:

@@ -91,6 +91,76 @@ def whole_model(
     return replace(checkpoint, widened=widened)
 
 
+def consolidated_adapter(
+    layout: str, stages: Sequence[Stage], config: Mapping[str, Any], base: Mapping[str, tuple[int, ...]]
+) -> Checkpoint:
+    """The tensors of an adapter, their copies and the plan.
+
+    Args:
+        base: shapes of the model that it was trained on, as far as they are known.
+
+    Raises:
+        ExportError: the files do not fit each other, the metadata or the model.
+    """
+    found: dict[str, Whole] = {}
+    for stage in stages:
+        for some in consolidated(stage, _adapter_shapes(stage, base), None):
+            if some.name in found:
+                raise ExportError(
+                    f"{some.name} is in two stages, such as {some.copies[0][0].source.path}: the files of two runs "
+                    f"are mixed."
+                )
+            found[some.name] = some
+    if not found:
+        raise ExportError(f"{stages[0].ranks[0].path} and the others hold no tensor that {stages[0].metadata} knows.")
+    wholes = Wholes(list(found.values()))
+    for some in wholes.all:
+        _check_against_base(some, base)
+    return Checkpoint(
+        layout,
+        tuple(some.tensor() for some in wholes.all),
+        config,
+        {},
+        is_adapter=True,
+        replicas=wholes.replicas(),
+        plan=wholes.plan(),
+    )
+
+
+_OF_ADAPTER = re.compile(r"base_model\.model\.(?P<module>.+)\.(?P<kind>lora_A|lora_B)\.weight")
+
+
+def _adapter_shapes(stage: Stage, base: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """What the tensors of an adapter become, its own rank being what it is in the files."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name in stage.names:
+        match = _OF_ADAPTER.fullmatch(name)
+        weight = base.get(f"{match['module']}.weight") if match else None
+        if match is None:
+            plain = name.removeprefix("base_model.model.")
+            if plain in base:
+                shapes[name] = base[plain]
+        elif weight is not None and len(weight) == 2:
+            local = stage.ranks[0].tensor(name).shape
+            if len(local) == 2:
+                shapes[name] = (local[0], weight[1]) if match["kind"] == "lora_A" else (weight[0], local[1])
+    return shapes
+
+
+def _check_against_base(some: Whole, base: Mapping[str, tuple[int, ...]]) -> None:
+    match = _OF_ADAPTER.fullmatch(some.name)
+    weight = base.get(f"{match['module']}.weight") if match else None
+    if match is None or weight is None or len(weight) != 2:
+        return
+    shape = some.tensor().shape
+    held, needed = (shape[1], weight[1]) if match["kind"] == "lora_A" else (shape[0], weight[0])
+    if held != needed:
+        raise ExportError(
+            f"{some.name} becomes {list(shape)} out of {some.copies[0][0].source.path} and the others, but its weight "
+            f"in the base model is {list(weight)}: they do not belong together."
+        )
+
+
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 

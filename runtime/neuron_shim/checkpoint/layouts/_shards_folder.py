@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.layouts._rank_files import RankFile, listed, ranks_of, stale, stale_note
 from neuron_shim.checkpoint.torch_file import read_torch_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 SHARDS = "shards"
 ADAPTER_SHARDS = "adapter_shards"
 MODEL = "model"
 DONE = "done"
 _FILE = re.compile(r"dp_rank_0+(?:_ep_rank_(?P<ep>\d+))?_tp_rank_(?P<tp>\d+)_pp_rank_(?P<pp>\d+)\.pt")
+_METADATA = re.compile(r"mp_metadata_pp_rank_\d+\.pt")
 
 
 def root_of(source: Path, folder: str) -> Path:
@@ -81,3 +82,20 @@ def rank_file(path: Path) -> RankFile:
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise ExportError(f"{path} holds no tensors by name.")
     return RankFile(path, values)
+
+
+def pickled_metadata_in(folder: Path) -> tuple[str, ...]:
+    """The names of the metadata files up to 0.1.0 in a folder."""
+    if not folder.is_dir():
+        return ()
+    return tuple(path.name for path in sorted(folder.iterdir()) if _METADATA.fullmatch(path.name))
+
+
+def pickled_metadata(folder: Path) -> Callable[[int, RankFile], tuple[Path, Any]]:
+    """Where the metadata of a stage up to 0.1.0 are, and what they are."""
+
+    def read(stage: int, _: RankFile) -> tuple[Path, Any]:
+        path = folder / f"mp_metadata_pp_rank_{stage}.pt"
+        return path, read_torch_file(path)
+
+    return read

@@ -11,11 +11,15 @@ from neuron_shim.checkpoint.safetensors_file import read_header
 from neuron_shim.checkpoint.source import ADAPTER_CONFIG, Checkpoint, read_json
 
 NAME = "a PEFT adapter"
+IS_ADAPTER = True
 WEIGHTS = "adapter_model.safetensors"
+SHARDED = "adapter_shards"  # of Optimum Neuron, which keeps the same config beside them
 
 
 def evidence(source: Any) -> tuple[str, ...]:
     if not isinstance(source, Path):
+        return ()
+    if (source / SHARDED).is_dir() and not (source / WEIGHTS).is_file():
         return ()
     return tuple(name for name in (WEIGHTS, ADAPTER_CONFIG) if (source / name).is_file())
 
