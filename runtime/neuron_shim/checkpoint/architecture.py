@@ -26,12 +26,16 @@ def empty_model(config: Mapping[str, Any]) -> Any | None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "config.json").write_text(json.dumps(dict(config)), encoding="utf-8")
+        verbosity = transformers.logging.get_verbosity()
+        transformers.logging.set_verbosity_error()  # nobody asked what it thinks of the config
         try:
             loaded = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
             with torch.device("meta"):
                 return model_class(loaded)
         except (ValueError, KeyError, TypeError, ImportError, AttributeError):
             return None  # a config of a later release: the caller says that it could not be checked
+        finally:
+            transformers.logging.set_verbosity(verbosity)
 
 
 def tied_names(model: Any) -> dict[str, str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import sys
 from typing import TYPE_CHECKING
 
 from neuron_shim.checkpoint.dtypes import SHORT_NAMES
+from neuron_shim.checkpoint.progress import Bar, silent
+from neuron_shim.checkpoint.replicas import CHOICES
 from neuron_shim.checkpoint.sharding import parse_size
 from neuron_shim.command import CommandError
 
@@ -17,8 +20,10 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Write a checkpoint as plain safetensors with its config and tokenizer files, which any GPU loads.
 
-SRC is a folder that transformers, Trainer, PEFT, accelerate or torch.distributed.checkpoint wrote; its layout is found
-out. DST must not exist or be empty. It appears when all of it was written and read back, and not before."""
+SRC is a folder that transformers, Trainer, PEFT, accelerate, torch.distributed.checkpoint or Optimum Neuron wrote; its
+layout is found out from its files. Of Optimum Neuron that is what training left (shards/, tensor_parallel_shards/,
+adapter_shards/), and exported models that still have their weights. DST must not exist or be empty. It appears when
+all of it was written and read back, and not before."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +36,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-shard-size", metavar="SIZE", default="5GB", type=_size, help="largest file of weights (default 5GB)"
     )
     parser.add_argument("--merge-adapter", metavar="BASE", help="merge the adapter SRC into the model in BASE")
+    parser.add_argument("--adapter", metavar="NAME", help="which adapter, if SRC has several")
+    parser.add_argument("--config", metavar="FOLDER", help="take the config.json that SRC lacks from here")
+    parser.add_argument(
+        "--kv",
+        choices=CHOICES,
+        help="where copies of a key/value head (or of another tensor) differ, which stops the export otherwise, keep "
+        "the first, their mean, or all of them in a wider model",
+    )
+    parser.add_argument("--jobs", metavar="N", type=int, default=1, help="write N files at once (default 1)")
     parser.add_argument("--files-from", metavar="FOLDER", help="take config and tokenizer that SRC lacks from here")
     parser.add_argument("--overwrite", action="store_true", help="replace an exported checkpoint in DST")
     parser.add_argument("--dry-run", action="store_true", help="check everything and say what would be written")
@@ -48,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     from neuron_shim.checkpoint.errors import ExportError
     from neuron_shim.checkpoint.export import export_checkpoint
 
+    bar = Bar(sys.stderr) if sys.stderr.isatty() else None
     try:
         report = export_checkpoint(
             arguments.source,
@@ -55,14 +70,22 @@ def run(arguments: argparse.Namespace) -> int:
             dtype=arguments.dtype,
             max_shard_size=arguments.max_shard_size,
             merge_adapter=arguments.merge_adapter or False,
+            adapter=arguments.adapter,
+            config=arguments.config,
             tokenizer=arguments.files_from,
+            kv=arguments.kv,
+            jobs=arguments.jobs,
             overwrite=arguments.overwrite,
             dry_run=arguments.dry_run,
+            progress=bar or silent,
         )
     except (ExportError, ValueError) as error:
         raise CommandError(str(error)) from error
     except OSError as error:
         raise CommandError(f"{error.filename or arguments.source}: {error.strerror or error}.") from error
+    finally:
+        if bar is not None:
+            bar.close()
     if report is not None:  # None in a process of torchrun that is not the main one
         print(as_json(report) if arguments.output_format == "json" else as_text(report))
     return 0
@@ -80,6 +103,8 @@ def as_text(report: ExportReport) -> str:
         + ("." if report.dry_run else f"; read back and verified ({report.seconds:.1f} s)."),
         f"With {', '.join(report.companions)}.",
     ]
+    if report.dry_run and report.plan:
+        lines += ["The tensors are put together so:", *(f"  {line}" for line in report.plan)]
     if report.dropped:
         lines.append(f"Left out, because the model ties it to an equal tensor: {', '.join(report.dropped)}.")
     if report.left_behind:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from neuron_shim.checkpoint.dtypes import WEIGHT_DTYPES, bits_of, requested
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.layouts import Request, open_source
 from neuron_shim.checkpoint.layouts.live_model import parallel_device
+from neuron_shim.checkpoint.progress import Counter, silent
 from neuron_shim.checkpoint.ranks import Ranks
 from neuron_shim.checkpoint.replicas import CHOICES, settled
 from neuron_shim.checkpoint.safetensors_file import write_file
@@ -26,7 +28,9 @@ from neuron_shim.checkpoint.tied import without_duplicates
 from neuron_shim.checkpoint.verify import Verifier
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from neuron_shim.checkpoint.progress import Progress
 
 MAX_SHARD_SIZE = "5GB"
 
@@ -69,8 +73,10 @@ def export_checkpoint(
     config: str | os.PathLike[str] | None = None,
     tokenizer: Any = None,
     kv: str | None = None,
+    jobs: int = 1,
     overwrite: bool = False,
     dry_run: bool = False,
+    progress: Progress = silent,
 ) -> ExportReport | None:
     """Write ``source`` as plain safetensors with its config and tokenizer files, which any GPU loads.
 
@@ -97,8 +103,10 @@ def export_checkpoint(
             "widened", a model in which each is a head of its own. None refuses them.
         tokenizer: an object with ``save_pretrained`` or a folder, for a source without tokenizer files. A folder also
             lends its config.json if the source has none.
+        jobs: how many files are written at once.
         overwrite: replace an exported checkpoint at the destination, after the new one was verified.
         dry_run: check everything, write nothing.
+        progress: called with what is being done, the bytes that are done, and all of them.
 
     Returns:
         What was done; None on a rank that did not write.
@@ -111,6 +119,8 @@ def export_checkpoint(
     code, limit = requested(dtype), parse_size(max_shard_size)
     if kv not in (None, *CHOICES):
         raise ValueError(f"kv is {kv!r}, but must be one of {', '.join(CHOICES)}, or None.")
+    if jobs < 1:
+        raise ValueError(f"jobs is {jobs}, but at least one file has to be written at a time.")
     if isinstance(source, (str, os.PathLike)):
         source = Path(source).absolute()
     ranks = Ranks(parallel_device(source))
@@ -123,7 +133,7 @@ def export_checkpoint(
         if isinstance(source, Path) and ranks.writes:
             target.check(source.resolve(), 0)  # before anything is read
         request = _request(source, merge_adapter, tokenizer, config, adapter)
-        plan = _plan(source, code, limit, merge_adapter, request, kv)
+        plan = _plan(source, code, limit, merge_adapter, request, _Copies(kv, progress))
         if ranks.writes:
             plan = _checked(plan, source, target)
     except Exception as failure:
@@ -131,7 +141,7 @@ def export_checkpoint(
     ranks.agree(error)
     assert plan is not None
     if not dry_run:
-        _carry_out(plan, target, ranks)
+        _carry_out(plan, target, ranks, jobs, progress)
     return _report(plan, source, target, time.monotonic() - started, dry_run) if ranks.writes else None
 
 
@@ -164,10 +174,22 @@ def _request(source: Any, merge: Any, tokenizer: Any, config: Any, adapter: str 
     )
 
 
-def _plan(source: Any, code: str | None, limit: int, merge: Any, request: Request, kv: str | None) -> _Plan:
-    checkpoint = settled(open_source(source, request), kv, lambda _: None)
+@dataclass(frozen=True)
+class _Copies:
+    """What becomes of copies of one tensor: compared, and if they differ, the user's choice."""
+
+    choice: str | None
+    progress: Progress
+
+    def settled(self, checkpoint: Checkpoint) -> Checkpoint:
+        total = sum(replicas.nbytes for replicas in checkpoint.replicas)
+        return settled(checkpoint, self.choice, Counter(self.progress, "Comparing copies", total))
+
+
+def _plan(source: Any, code: str | None, limit: int, merge: Any, request: Request, copies: _Copies) -> _Plan:
+    checkpoint = copies.settled(open_source(source, request))
     if merge is not False:
-        checkpoint = _merged(checkpoint, merge, request)
+        checkpoint = _merged(checkpoint, merge, request, copies)
     checkpoint, dropped = without_duplicates(checkpoint)
     if code is not None and checkpoint.config.get("quantization_config"):
         raise ExportError("The checkpoint is quantized, so its dtype cannot be changed; export it without dtype.")
@@ -186,19 +208,20 @@ def _plan(source: Any, code: str | None, limit: int, merge: Any, request: Reques
     return _Plan(finished_config(checkpoint, tensors, asked=code is not None), files, dropped)
 
 
-def _merged(adapter: Checkpoint, merge: Any, request: Request) -> Checkpoint:
+def _merged(adapter: Checkpoint, merge: Any, request: Request, copies: _Copies) -> Checkpoint:
     if not adapter.is_adapter:
         raise ExportError("Only an adapter can be merged, and the source is a whole model.")
     from neuron_shim.checkpoint.merge import merged
 
+    of_base = replace(request, merge=False, adapter=None)
     if merge is not True:
-        return merged(adapter, open_source(Path(merge).absolute(), replace(request, merge=False, adapter=None)))
+        return merged(adapter, copies.settled(open_source(Path(merge).absolute(), of_base)))
     if adapter.base is not None:
         return merged(adapter, adapter.base)
     named = adapter.config.get("base_model_name_or_path")
     if not named or not Path(named).is_dir():
         raise ExportError(f"The adapter was trained on {named}, which is no folder here; name the model's folder.")
-    return merged(adapter, open_source(Path(named).absolute(), replace(request, merge=False, adapter=None)))
+    return merged(adapter, copies.settled(open_source(Path(named).absolute(), of_base)))
 
 
 def _checked(plan: _Plan, source: Any, target: Destination) -> _Plan:
@@ -211,17 +234,17 @@ def _companions(plan: _Plan) -> Mapping[str, Path | bytes]:
     return plan.checkpoint.companions
 
 
-def _carry_out(plan: _Plan, target: Destination, ranks: Ranks) -> None:
+def _carry_out(plan: _Plan, target: Destination, ranks: Ranks, jobs: int, progress: Progress) -> None:
     if not ranks.writes:
         for tensors in plan.files.values():
             _take_part(tensors)
         ranks.agree(None)
         return
-    position = _Position(plan)
+    position = _Position(plan, Counter(progress, "Writing", plan.bytes))
     error: Exception | None = None
     try:
         with target.filled() as folder:
-            _write_weights(position, folder)
+            _write_weights(position, folder, 1 if ranks.device is not None else jobs)
             _write_small_files(plan, folder)
     except Exception as failure:
         error = failure
@@ -236,14 +259,20 @@ def _carry_out(plan: _Plan, target: Destination, ranks: Ranks) -> None:
 class _Position:
     """How far the writing has come, so that after a failure the ranks can be brought to the end together."""
 
-    def __init__(self, plan: _Plan) -> None:
+    def __init__(self, plan: _Plan, written: Counter) -> None:
         self.files = plan.files
+        self.stopped = False
         self._left = [tensor for tensors in plan.files.values() for tensor in tensors]
+        self._written = written
 
     def counted(self, tensor: Tensor) -> Tensor:
-        def pieces() -> Any:
+        def pieces() -> Iterator[Any]:
             self._left.pop(0)
-            return tensor.pieces()
+            for piece in tensor.pieces():
+                if self.stopped:
+                    raise ExportError("Another file could not be written.")
+                yield piece
+                self._written(len(piece))
 
         return replace(tensor, pieces=pieces)
 
@@ -260,13 +289,29 @@ def _take_part(tensors: Sequence[Tensor]) -> None:
             pass
 
 
-def _write_weights(position: _Position, folder: Path) -> None:
+def _write_weights(position: _Position, folder: Path, jobs: int) -> None:
     """Each tensor is read back while the next one is written, each file once more when it is complete."""
-    with Verifier() as verifier:
-        for name, tensors in position.files.items():
-            path = folder / name
-            write_file(path, [position.counted(tensor) for tensor in tensors], verifier.tensors_of(path))
+
+    def write(name: str) -> None:
+        path = folder / name
+        tensors = [position.counted(tensor) for tensor in position.files[name]]
+        with Verifier() as verifier:
+            write_file(path, tensors, verifier.tensors_of(path))
             verifier.file(path)
+
+    if jobs == 1 or len(position.files) == 1:
+        for name in position.files:
+            write(name)
+        return
+    with ThreadPoolExecutor(jobs, "write") as threads:
+        running = [threads.submit(write, name) for name in position.files]
+        try:
+            for done in as_completed(running):
+                done.result()
+        except BaseException:
+            position.stopped = True
+            threads.shutdown(cancel_futures=True)
+            raise
 
 
 def _write_small_files(plan: _Plan, folder: Path) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from neuron_shim.checkpoint.safetensors_file import Header
+
 BAND = 4 * PIECE
 """Bytes of a tensor that is cut by columns, of which each source gives a few rows: larger pieces, fewer reads."""
 
@@ -190,3 +192,12 @@ def _side_by_side(slices: Sequence[Slice], shape: tuple[int, ...]) -> Iterator[A
                 for target, begin, length in wanted:
                     result[:rows, target : target + length] = read[:, begin : begin + length]
             yield memoryview(result[:rows]).cast("B")
+
+
+def stored_in(header: Header) -> dict[str, Stored]:
+    """The tensors of a safetensors file."""
+    found = {}
+    for entry in header.entries:
+        strides = tuple(math.prod(entry.shape[dim + 1 :]) for dim in range(len(entry.shape)))
+        found[entry.name] = Stored(header.path, entry.start, entry.dtype, entry.shape, strides)
+    return found

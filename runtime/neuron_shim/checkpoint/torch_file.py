@@ -70,10 +70,14 @@ def read_torch_file(path: Path) -> Any:
     Raises:
         ExportError: the file is missing, damaged, or holds something that no checkpoint needs.
     """
+    return _read(path, _Unpickler)
+
+
+def _read(path: Path, unpickler: type[_Unpickler]) -> Any:
     try:
         length = path.stat().st_size
         with zipfile.ZipFile(path) as archive:
-            return _Unpickler(path, archive, length).read()
+            return unpickler(path, archive, length).read()
     except FileNotFoundError:
         raise ExportError(f"{path} is missing.") from None
     except zipfile.BadZipFile as error:
@@ -82,6 +86,26 @@ def read_torch_file(path: Path) -> Any:
         raise ExportError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise ExportError(f"{path} is damaged: its description of the tensors cannot be read ({error}).") from error
+
+
+def read_script_tensors(path: Path) -> dict[str, Stored]:
+    """The tensors of a TorchScript file by their paths, its code and compiled parts left aside.
+
+    Raises:
+        ExportError: the file is missing or damaged.
+    """
+    found: dict[str, Stored] = {}
+
+    def walk(value: Any, name: str) -> None:
+        if isinstance(value, Stored):
+            found[name] = value
+        elif isinstance(value, (_ScriptObject, dict)):
+            fields = value if isinstance(value, dict) else value.fields
+            for key, inner in fields.items():
+                walk(inner, f"{name}.{key}" if name else str(key))
+
+    walk(_read(path, _ScriptUnpickler), "")
+    return found
 
 
 def _no_zip(path: Path) -> str:
@@ -187,6 +211,31 @@ class _Unpickler(pickle.Unpickler):
         if offset < 0 or min((*shape, *strides), default=0) < 0 or last * itemsize > storage.size:
             raise ExportError(f"{self._path} is damaged: a tensor of {list(shape)} reaches beyond its data.")
         return Stored(self._path, storage.start + offset * itemsize, dtype, shape, strides)
+
+
+class _ScriptObject:
+    """A module or custom object of a TorchScript file: its fields, and no behaviour."""
+
+    def __init__(self, *_: Any) -> None:
+        self.fields: dict[str, Any] = {}
+
+    def __setstate__(self, state: Any) -> None:
+        self.fields = state if isinstance(state, dict) else {}
+
+
+class _ScriptUnpickler(_Unpickler):
+    """TorchScript names the types of its own modules, and lists as calls."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.split(".")[0] == "__torch__":
+            return _ScriptObject
+        if module == "torch.jit._pickle" and (name.startswith("build_") or name == "restore_type_tag"):
+            return _first
+        return super().find_class(module, name)
+
+
+def _first(value: Any, *_: Any) -> Any:
+    return value
 
 
 def _parameter(value: Stored, *_: Any) -> Stored:

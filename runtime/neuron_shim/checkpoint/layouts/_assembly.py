@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from neuron_shim.checkpoint.stored import Stored
 
+READ = ("shards/", "tensor_parallel_shards/", "adapter_shards/", "checkpoint/", "model.neuron")
+
 
 @dataclass(frozen=True)
 class Wholes:
@@ -58,14 +60,25 @@ def whole_model(
     """
     target = _with_vocabulary(target, stages)
     stages, dropped = _without_buffers(stages, target)
-    wholes = _fitted(target, _unique(stages, target), root)
+    if dropped:
+        notes = [*notes, f"Left out, because {target.kind} has no such parameters: {_some(dropped)}."]
+    return model_of(layout, root, _unique(stages, target), target, request, notes)
+
+
+def model_of(
+    layout: str, root: Path, tensors: Sequence[Whole], target: Target, request: Request, notes: Sequence[str]
+) -> Checkpoint:
+    """The checkpoint that these tensors make, with what belongs beside them.
+
+    Raises:
+        ExportError: something is missing, or does not fit the model.
+    """
+    wholes = _fitted(target, tensors, root)
     config, made = target.files()
     companions, left, remarks = beside(root, config, request)
     for name, content in made.items():
         companions.setdefault(name, content)
     _switch_cache_on(companions)
-    if dropped:
-        notes = [*notes, f"Left out, because {target.kind} has no such parameters: {_some(dropped)}."]
     checkpoint = Checkpoint(
         layout,
         tuple(some.tensor() for some in wholes.all),
@@ -181,6 +194,7 @@ def beside(
 ) -> tuple[dict[str, Path | bytes], tuple[str, ...], tuple[str, ...]]:
     """The small files of a folder; what it lacks, the one that lends the config may have."""
     companions, left, remarks = small_files(root, config, request)
+    left = tuple(name for name in left if name not in READ)
     lender = request.config_from
     if lender is not None and lender.is_dir():
         if (lender / GENERATION).is_file():

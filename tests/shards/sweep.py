@@ -1,0 +1,88 @@
+"""Every combination that can exist, as cases for the generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .generator import Case
+
+# Key/value heads of the models with 8 query heads, and the multipliers that fit them on so many ranks.
+GROUPED = ((2, 4, (None, 2)), (2, 8, (None, 4)), (4, 8, (None, 2)), (1, 2, (None,)), (1, 4, (None,)), (1, 8, (None,)))
+TARGETS = {
+    "all": ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+    "attention": ("q_proj", "k_proj", "v_proj", "o_proj"),
+    "query_value": ("q_proj", "v_proj"),
+    "output": ("o_proj",),
+    "mlp": ("gate_proj", "up_proj", "down_proj"),
+    "down": ("down_proj",),
+}
+
+
+class Run(NamedTuple):
+    kind: str
+    kv_heads: int
+    case: Case
+
+    def __str__(self) -> str:
+        case = self.case
+        words = [self.kind, f"kv{self.kv_heads}", case.layout, f"tp{case.tp}", f"pp{case.pp}"]
+        words += [f"m{case.multiplier}"] if case.multiplier else []
+        words += ["fused"] if case.fuse_qkv else []
+        words += ["xser" if case.xser else "plain"]
+        words += [case.adapter] if case.adapter else []
+        return "-".join(words)
+
+
+def spreads(kv_heads: int) -> Iterator[tuple[int, int | None]]:
+    """Ranks and multipliers."""
+    for tp in (1, 2, 4, 8):
+        multipliers = [some for heads, size, some in GROUPED if (heads, size) == (kv_heads, tp)]
+        if multipliers:
+            yield from ((tp, one) for one in multipliers[0])
+        elif kv_heads >= tp:
+            yield tp, None
+
+
+def in_json() -> Iterator[Run]:
+    kinds = (
+        *(("llama", heads) for heads in (8, 4, 2, 1)),
+        *(("llama_tied", 4), ("llama_biased", 2), ("qwen3", 2), ("qwen3", 8), ("granite", 2), ("granite", 8)),
+    )
+    for kind, kv_heads in kinds:
+        for tp, multiplier in spreads(kv_heads):
+            for pp in (1, 2):
+                if pp == 2 and kind in ("llama_tied", "qwen3"):
+                    continue  # ties across stages are refused
+                for fuse in (False, True):
+                    # Plain or xser is the same for all models, and tried with both for Llama.
+                    for xser in (False, True) if kind == "llama" else (fuse,):
+                        yield Run(kind, kv_heads, Case("json", tp, pp, multiplier, fuse, xser))
+                        if kind in ("llama", "llama_tied") and pp == 1:  # all that 0.2.0 had
+                            yield Run(kind, kv_heads, Case("json0", tp, pp, multiplier, fuse, xser))
+
+
+def before_0_2() -> Iterator[Run]:
+    decoders = (*(("llama", heads) for heads in (8, 4, 2, 1)), ("llama_tied", 8), ("mistral", 4), ("llama_biased", 2))
+    others = tuple((kind, 8) for kind in ("bert", "roberta", "gpt_neo", "gpt_neox", "t5"))
+    for layout in ("flat", "ppflat", "dir", "tpxser", "tpxser_gqa", "pt", "pt_fq"):
+        for kind, kv_heads in (*decoders, *others):
+            for tp, multiplier in spreads(kv_heads):
+                multiplied = layout in ("tpxser_gqa", "pt", "pt_fq")
+                if (multiplier and not multiplied) or (layout in ("flat", "ppflat") and tp > kv_heads):
+                    continue
+                for pp in (1, 2) if kind in ("llama", "mistral") and layout not in ("flat", "ppflat") else (1,):
+                    both = layout.startswith("pt") and kind == "llama"
+                    for xser in (False, True) if both else (not layout.startswith(("flat", "ppflat", "dir")),):
+                        yield Run(kind, kv_heads, Case(layout, tp, pp, multiplier, False, xser))
+
+
+def adapters() -> Iterator[Run]:
+    for kind, kv_heads in (("llama", 8), ("llama", 4), ("llama", 2), ("qwen3", 2), ("granite", 2)):
+        for tp, multiplier in spreads(kv_heads):
+            for name in TARGETS if kind == "llama" else ("all", "query_value"):
+                for pp, fuse, xser in ((1, False, True), (1, True, False), (2, False, False), (2, True, True)):
+                    yield Run(kind, kv_heads, Case("json", tp, pp, multiplier, fuse, xser, name))
+    for tp in (1, 2, 4):
+        for name in TARGETS:
+            yield Run("llama", 4, Case("pt_fq", tp, xser=False, adapter=name))
