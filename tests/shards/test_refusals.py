@@ -1,0 +1,386 @@
+"""What is wrong is said with the file and the reason; the source stays, the destination never looks finished."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pickle
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neuron_shim.checkpoint import safetensors_file
+from neuron_shim.checkpoint.errors import ExportError
+from neuron_shim.checkpoint.export import export_checkpoint
+
+from . import generator, models
+from .generator import Case
+from .tensors import contents, differing
+
+MODEL = "shards/model/dp_rank_00_tp_rank_0{}_pp_rank_00.pt"
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs that tests copy before they damage them."""
+    folder = tmp_path_factory.mktemp("trees")
+    llama = models.described("llama", 2)
+    for name, case in {
+        "xser": Case("json", tp=2),
+        "plain": Case("json", tp=2, xser=False),
+        "multiplied": Case("json", tp=4, fuse_qkv=True, xser=False),
+        "apart": Case("json", tp=4, xser=False),
+        "stages": Case("json", tp=2, pp=2, xser=False),
+    }.items():
+        generator.write_json_model(llama, case, folder / name)
+    generator.write_before_0_2(llama, Case("tpxser", tp=4), folder / "old")
+    generator.write_before_0_2(llama, Case("pt", tp=2, xser=False), folder / "pickled")
+    generator.write_before_0_2(llama, Case("pt", tp=2, pp=2, xser=False), folder / "no_config")
+    return folder
+
+
+@pytest.fixture
+def tree(trees: Path, tmp_path: Path) -> Callable[[str], Path]:
+    return lambda name: Path(shutil.copytree(trees / name, tmp_path / "source"))
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def refused(source: Path, **settings: Any) -> str:
+    destination = source.with_name("destination")
+    before = snapshot(source)
+    with pytest.raises(ExportError) as caught:
+        export_checkpoint(source, destination, **settings)
+    assert snapshot(source) == before
+    assert not destination.exists()
+    assert [path.name for path in source.parent.iterdir() if "neuron-shim" in path.name] == []
+    print(caught.value)
+    return str(caught.value)
+
+
+def cut(path: Path, size: int) -> None:
+    with open(path, "rb+") as file:
+        file.truncate(size)
+
+
+def change_json(path: Path, change: Callable[[Any], None]) -> None:
+    value = json.loads(path.read_text(encoding="utf-8"))
+    change(value)
+    path.write_text(json.dumps(value), encoding="utf-8")
+
+
+# --- files that are missing or damaged
+
+
+def test_missing_rank(tree: Any) -> None:
+    source = tree("plain")
+    (source / MODEL.format(1)).unlink()
+    told = refused(source)
+    assert "The file of tensor-parallel rank 1, stage 0, is missing" in told
+    assert "there were 2 ranks (says " in told
+
+
+def test_missing_rank_of_old_shards(tree: Any) -> None:
+    source = tree("old")
+    (source / "tensor_parallel_shards" / "tp_rank_03_pp_rank_00").unlink()
+    assert "The file of tensor-parallel rank 3, stage 0, is missing" in refused(source)
+
+
+def test_missing_stage(tree: Any) -> None:
+    source = tree("stages")
+    (source / "shards" / "mp_metadata_pp_rank_0.json").unlink()
+    assert "mp_metadata_pp_rank_0.json is missing: there are 1 stages, up to 1." in refused(source)
+
+
+def test_last_stage_missing(tree: Any) -> None:
+    source = tree("stages")
+    (source / "shards" / "mp_metadata_pp_rank_1.json").unlink()
+    assert "11 of the 21 tensors of LlamaForCausalLM are missing" in refused(source)
+
+
+def test_missing_tensor_of_xser(tree: Any) -> None:
+    source = tree("xser")
+    path = source / f"{MODEL.format(1)}.tensors" / "tensor_3.pt"
+    path.unlink()
+    told = refused(source)
+    assert told.startswith(f"{path} is missing, which holds model.layers.0.self_attn.v_proj.weight.")
+    assert "copy them from all nodes" in told
+
+
+def test_not_done(tree: Any) -> None:
+    source = tree("xser")
+    (source / "shards" / "done").unlink()
+    assert refused(source).startswith(f"{source / 'shards' / 'done'} is missing: saving was interrupted")
+
+
+@pytest.mark.parametrize("size", [0, 10, 5000])
+def test_truncated_shard(size: int, tree: Any) -> None:
+    source = tree("plain")
+    path = source / MODEL.format(1)
+    cut(path, size)
+    told = refused(source)
+    assert str(path) in told
+    assert f"it has {size} bytes" in told
+
+
+def test_truncated_tensor(tree: Any) -> None:
+    source = tree("xser")
+    path = source / f"{MODEL.format(0)}.tensors" / "tensor_5.pt"
+    cut(path, path.stat().st_size - 700)
+    assert refused(source).startswith(f"{path} is cut short or damaged")
+
+
+def test_not_a_torch_file(tree: Any) -> None:
+    source = tree("plain")
+    (source / MODEL.format(0)).write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    assert "was not written by torch.save: it has 43 bytes" in refused(source)
+
+
+# --- files that do not belong together
+
+
+def test_ranks_of_two_runs_by_shape(tree: Any, trees: Path) -> None:
+    source = tree("apart")
+    shutil.copy(trees / "plain" / MODEL.format(1), source / MODEL.format(1))
+    told = refused(source)
+    assert str(source / MODEL.format(1)) in told
+    assert "the files of two runs are mixed" in told
+
+
+def test_ranks_of_two_runs_by_value(tree: Any) -> None:
+    import torch
+
+    source = tree("plain")
+    path = source / MODEL.format(1)
+    content = torch.load(path, weights_only=True)
+    content["model.norm.weight"] += 1
+    torch.save(content, path)
+    told = refused(source)
+    assert told.startswith("1 tensor has copies that should be equal and differ, most of all model.norm.weight")
+    assert "the files are of two runs or steps" in told
+
+
+def test_two_forms_in_one_folder(tree: Any) -> None:
+    import torch
+
+    source = tree("old")
+    torch.save({"model": {}}, source / "tensor_parallel_shards" / "tp_rank_00")
+    assert "are of releases that saved differently: two runs are mixed" in refused(source)
+
+
+def test_two_layouts_in_one_folder(tree: Any, trees: Path) -> None:
+    source = tree("plain")
+    shutil.copytree(trees / "old" / "tensor_parallel_shards", source / "tensor_parallel_shards")
+    assert "two checkpoints are mixed in one folder" in refused(source)
+
+
+def test_metadata_against_shapes(tree: Any) -> None:
+    source = tree("plain")
+
+    def change(told: Any) -> None:
+        told["parameters"]["model.layers.1.mlp.down_proj.weight"] |= {"partition_dim": 0}
+        told["parameters"]["model.layers.1.mlp.gate_up_proj.weight"] |= {"num_partitions": 4}
+
+    change_json(source / "shards" / "mp_metadata_pp_rank_0.json", change)
+    assert "it contradicts itself" in refused(source)
+
+
+def test_fused_sizes_against_shapes(tree: Any) -> None:
+    source = tree("plain")
+
+    def change(told: Any) -> None:
+        told["model_weight_transformation_specs"][1]["specs"][0][1]["original_dims"] = [64, 64]
+
+    change_json(source / "shards" / "mp_metadata_pp_rank_0.json", change)
+    assert "makes it 128 rows (64 + 64) over 2 ranks, 64 in each" in refused(source)
+
+
+def test_config_of_another_model(tree: Any) -> None:
+    source = tree("plain")
+    change_json(source / "config.json", lambda config: config.update(intermediate_size=96))
+    assert "the shards do not belong to this config" in refused(source)
+
+
+def test_config_with_fewer_layers(tree: Any) -> None:
+    source = tree("plain")
+    change_json(source / "config.json", lambda config: config.update(num_hidden_layers=1))
+    assert "has no place in LlamaForCausalLM" in refused(source)
+
+
+@pytest.mark.parametrize("name", ["multiplied", "apart"])
+def test_wrong_multiplier(name: str, tree: Any) -> None:
+    source = tree(name)
+
+    def change(told: Any) -> None:
+        for entry in told["model_weight_transformation_specs"][::2]:
+            entry["specs"][0][1] |= {"kv_size_multiplier": 4, "kv_output_size_per_partition": 8}
+
+    change_json(source / "shards" / "mp_metadata_pp_rank_0.json", change)
+    assert "kv_size_multiplier 4, on 4 ranks" in refused(source)
+
+
+def test_multiplier_that_contradicts_itself(tree: Any) -> None:
+    source = tree("multiplied")
+
+    def change(told: Any) -> None:
+        told["model_weight_transformation_specs"][0]["specs"][0][1]["kv_size_multiplier"] = 4
+
+    change_json(source / "shards" / "mp_metadata_pp_rank_0.json", change)
+    assert "contradicts itself: model.layers.0.self_attn has 8 query heads" in refused(source)
+
+
+def test_no_config(tree: Any) -> None:
+    source = tree("no_config")
+    assert refused(source).startswith(f"{source / 'config.json'} is missing. Name the folder of the model")
+
+
+# --- hostile files
+
+
+class Attack:
+    def __init__(self, function: Any, *arguments: Any) -> None:
+        self.call = (function, arguments)
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+def hostile(path: Path, payload: bytes) -> None:
+    """Replace the description of the tensors in a file of torch.save."""
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, payload if name.endswith("/data.pkl") else data)
+
+
+@pytest.mark.parametrize(
+    ("attack", "named"),
+    [
+        (Attack(os.system, "touch /tmp/owned"), "posix.system"),
+        (Attack(eval, "1"), "builtins.eval"),
+        (Attack(getattr, "", "join"), "builtins.getattr"),
+        (Attack(os.remove, "x"), "posix.remove"),
+    ],
+)
+def test_hostile_pickle(attack: Attack, named: str, tree: Any) -> None:
+    source = tree("plain")
+    path = source / MODEL.format(1)
+    hostile(path, pickle.dumps({"model": attack}, protocol=2))
+    told = refused(source)
+    if os.name == "posix":
+        assert told.replace("__builtin__", "builtins").startswith(f"{path} names {named} in its pickle")
+
+
+def test_hostile_metadata(tree: Any) -> None:
+    source = tree("pickled")
+    path = source / "shards" / "mp_metadata_pp_rank_0.pt"
+    hostile(path, pickle.dumps(Attack(exec, "raise SystemExit"), protocol=2))
+    assert refused(source).startswith(f"{path} names ")
+
+
+def test_bare_pickle(tree: Any) -> None:
+    source = tree("plain")
+    path = source / MODEL.format(0)
+    path.write_bytes(pickle.dumps(Attack(exec, "raise SystemExit"), protocol=2))
+    assert refused(source).startswith(f"{path} is a bare pickle, which may run code")
+
+
+@pytest.mark.parametrize("tid", ["../../../etc/passwd", -1, None, 1.5])
+def test_reference_to_somewhere_else(tid: Any, tree: Any) -> None:
+    source = tree("xser")
+    path = source / MODEL.format(0)
+    with generator.torch_xla():
+        payload = pickle.dumps({"model.embed_tokens.weight": generator.TensorReference(tid)}, protocol=2)
+    hostile(path, payload)
+    told = refused(source)
+    assert str(path) in told
+
+
+def test_tensor_beyond_its_data(tree: Any) -> None:
+    import torch
+
+    source = tree("plain")
+    path = source / MODEL.format(0)
+    content = torch.load(path, weights_only=True)
+    with zipfile.ZipFile(path) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
+        data = archive.read(name)
+    embedding = content["model.embed_tokens.weight"]
+    assert tuple(embedding.shape) == (32, 32)
+    hostile(path, data.replace(b"K K \x86", b"M\x00\x10K \x86", 1))
+    assert "reaches beyond its data" in refused(source)
+
+
+def test_training_arguments_are_not_opened(tree: Any) -> None:
+    source = tree("plain")
+    (source / "training_args.bin").write_bytes(pickle.dumps(Attack(exec, "raise SystemExit"), protocol=2))
+    os.chmod(source / "training_args.bin", 0)
+    report = export_checkpoint(source, source.with_name("destination"))
+    assert report is not None
+    assert "training_args.bin" in report.left_behind
+    assert not (source.with_name("destination") / "training_args.bin").exists()
+
+
+# --- while it is written
+
+
+def test_full_disk(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tree("plain")
+    write = safetensors_file._write
+    calls = iter(range(1000))
+
+    def failing(file: Any, data: Any) -> None:
+        if next(calls) == 12:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(file, data)
+
+    monkeypatch.setattr(safetensors_file, "_write", failing)
+    assert refused(source).endswith("could not be written: No space left on device.")
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_interrupt(jobs: int, tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tree("plain")
+    write = safetensors_file._write
+    calls = iter(range(1000))
+
+    def failing(file: Any, data: Any) -> None:
+        if next(calls) == 12:
+            raise KeyboardInterrupt
+        write(file, data)
+
+    monkeypatch.setattr(safetensors_file, "_write", failing)
+    destination = source.with_name("destination")
+    with pytest.raises(KeyboardInterrupt):
+        export_checkpoint(source, destination, jobs=jobs, max_shard_size="10KB")
+    assert [path.name for path in source.parent.iterdir()] == ["source"]
+
+
+def test_destination_exists(tree: Any) -> None:
+    source = tree("plain")
+    destination = source.with_name("destination")
+    destination.mkdir()
+    (destination / "note").write_text("mine", encoding="utf-8")
+    with pytest.raises(ExportError, match=r"exists and is not empty \(1 entries, such as note\)"):
+        export_checkpoint(source, destination)
+    assert [path.name for path in destination.iterdir()] == ["note"]
+
+
+def test_several_files_at_once(tree: Any) -> None:
+    source = tree("plain")
+    report = export_checkpoint(source, source.with_name("destination"), jobs=3, max_shard_size="10KB")
+    assert report is not None
+    assert len(report.files) > 4
+    assert differing(contents(source.with_name("destination")), models.described("llama", 2).state) == []
