@@ -202,10 +202,9 @@ BY_NAME: dict[str, Entry] = {
         'Delete the check: use importlib.metadata.version("trl") where the version itself is needed.'
     ),
     # distributed
-    "NeuronAccelerator": review(
-        "Use accelerate.Accelerator: zero_1, trn_config, mp_plugin, tp_plugin, autocast_backend and "
-        "mixed_precision_config are refused, sharding is asked for with DistributedConfig at from_pretrained, and "
-        "calls of torch_xla must go."
+    "NeuronAccelerator": rewritten(
+        "Use accelerate.Accelerator: the parallel sizes are a ParallelismConfig, and a model that was sharded where "
+        "it was loaded is prepared by prepare_model(model, evaluation_mode=True)."
     ),
     "NeuronPartialState": rewritten("Use accelerate.PartialState: it starts the process group by itself."),
     "NeuronAcceleratorState": review(

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from neuron_codemods import data, fstrings, scopes
 from neuron_codemods.data import Symbol
-from neuron_codemods.project import Project
+from neuron_codemods.project import Project, bases
 from neuron_codemods.scopes import Binding, Reference, Scope
 from neuron_codemods.source import Source, parse_expression
 from neuron_codemods.xla.table import is_stack
@@ -249,7 +249,10 @@ class Module:
 
     def native(self, node: ast.AST) -> str | None:
         """The dotted name of an expression in the native libraries: ``transformers.Trainer`` for NeuronTrainer too."""
-        qualified = self.resolve(node)
+        return self.native_name(self.resolve(node))
+
+    def native_name(self, qualified: str | None) -> str | None:
+        """The dotted name in the native libraries of one that may be Optimum Neuron's."""
         found = self.split(qualified)
         if found is None:
             return qualified
@@ -298,10 +301,16 @@ class Module:
         if self.neuron_bindings or self.star_modules:
             return True
         return any(
-            binding.is_import and data.is_neuron_module(self.project.resolve(binding.qualified or ""))
+            binding.is_import and self._comes_from_neuron(binding.qualified or "")
             for bindings in self.names.module.bindings.values()
             for binding in bindings
         )
+
+    def _comes_from_neuron(self, qualified: str) -> bool:
+        if data.is_neuron_module(self.project.resolve(qualified)):
+            return True
+        classes = (qualified, *self.project.classes_of(qualified))
+        return any(data.is_neuron_module(base) for name in classes for base, _ in bases(self.project, name))
 
     @cached_property
     def uses_stack(self) -> bool:

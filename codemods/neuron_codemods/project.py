@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuron_codemods.module import Module
+
+_LONGEST_CHAIN = 8
+"""How many files are followed from an import to what is imported."""
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A class that may derive from one of Optimum Neuron, as files that import it need to know it."""
+
+    bases: tuple[str, ...]
+    """The dotted names of its bases; one without a dot is a class of the same file."""
+    own: frozenset[str] = frozenset()
+    """The fields and methods that it defines itself."""
+    parameters: frozenset[str] | None = None
+    """The keywords that its own ``__init__`` takes (``**`` for any other), or None when it has none."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +41,10 @@ class ModuleFacts:
     """The scripts that this file writes when it runs, such as a notebook that keeps its scripts in cells."""
     hardware: str = ""
     """``neuron`` or ``other`` where the file tells which machine it is written for."""
+    passes: dict[str, str] = field(default_factory=dict)
+    """Names that may be passed on from another file: local name -> dotted name."""
+    classes: dict[str, Derived] = field(default_factory=dict)
+    """The classes at the top of the file that have bases."""
 
     @property
     def dotted(self) -> tuple[str, ...]:
@@ -41,18 +66,14 @@ class Project:
     def _by_last_name(self) -> dict[str, list[ModuleFacts]]:
         table: dict[str, list[ModuleFacts]] = {}
         for module in self.modules:
-            if module.exports and module.dotted:
+            if (module.exports or module.classes or module.passes) and module.dotted:
                 table.setdefault(module.dotted[-1], []).append(module)
         return table
 
     def resolve(self, qualified: str) -> str:
         """Follow a name imported from another file of the project to what it is there."""
-        module, _, name = qualified.rpartition(".")
-        parts = tuple(part for part in module.split(".") if part)
-        if not parts:
-            return qualified
-        for facts in self._by_last_name.get(parts[-1], ()):
-            if facts.dotted[-len(parts) :] == parts and name in facts.exports:
+        for facts, name in self._places(qualified):
+            if name in facts.exports:
                 return facts.exports[name]
         return qualified
 
@@ -81,6 +102,30 @@ class Project:
         """The id of the original model of a compiled folder that the file at ``path`` names, where it is known."""
         return dict(self.originals).get(folder_of(path, folder))
 
+    def derived(self, qualified: str) -> tuple[ModuleFacts, Derived] | None:
+        """The class of another file of the project that a dotted name stands for, with the facts of that file."""
+        for facts, name in self._places(qualified):
+            if name in facts.classes:
+                return facts, facts.classes[name]
+        return None
+
+    def classes_of(self, module: str) -> Iterator[str]:
+        """The dotted names of the classes with bases in a file of the project that is imported as a whole."""
+        parts = tuple(part for part in module.split(".") if part)
+        for facts in self._by_last_name.get(parts[-1], ()) if parts else ():
+            if facts.dotted[-len(parts) :] == parts:
+                yield from (f"{module}.{name}" for name in facts.classes)
+
+    def _places(self, qualified: str, left: int = _LONGEST_CHAIN) -> Iterator[tuple[ModuleFacts, str]]:
+        """The files that a dotted name may lead to, each with the name there."""
+        module, _, name = qualified.rpartition(".")
+        parts = tuple(part for part in module.split(".") if part)
+        for facts in self._by_last_name.get(parts[-1], ()) if parts else ():
+            if facts.dotted[-len(parts) :] == parts:
+                yield facts, name
+                if name in facts.passes and left:
+                    yield from self._places(facts.passes[name], left - 1)
+
     def is_taken(self, path: str, name: str) -> bool:
         """Whether another file of the project imports a name from the file at ``path``."""
         own = ModuleFacts(path).dotted
@@ -97,27 +142,79 @@ def folder_of(path: str, folder: str) -> str:
     return PurePath(PurePath(path).parent, folder).as_posix()
 
 
+def bases(project: Project, qualified: str, left: int = _LONGEST_CHAIN) -> Iterator[tuple[str, tuple[Derived, ...]]]:
+    """The classes that a class of another file derives from, each with the classes on the way to it."""
+    found = project.derived(qualified)
+    if found is None or not left:
+        return
+    facts, derived = found
+    for base in derived.bases:
+        target = base if "." in base else ".".join((*facts.dotted, base))
+        resolved = project.resolve(target)
+        yield resolved, (derived,)
+        if resolved == target:
+            for above, way in bases(project, target, left - 1):
+                yield above, (derived, *way)
+
+
 def collect(text: str, path: str) -> ModuleFacts:
     """Read what other files may need to know about one; raises ``SourceError`` as :func:`migrate` does."""
-    import ast
-
     from neuron_codemods import data
     from neuron_codemods.module import Module
     from neuron_codemods.xla.evidence import hardware
 
     module = Module(text.removeprefix("\ufeff"), path)
     exports: dict[str, str] = {}
+    passes: dict[str, str] = {}
     for name, bindings in module.names.module.bindings.items():
         for binding in bindings:
-            if binding.is_import and data.symbol(*_cut(binding.qualified or "")) is not None:
-                exports[name] = binding.qualified or ""
+            qualified = binding.qualified or ""
+            if binding.is_import and data.symbol(*_cut(qualified)) is not None:
+                exports[name] = qualified
+            elif binding.is_import and isinstance(binding.statement, ast.ImportFrom):
+                passes[name] = qualified
     takes = frozenset(
         ("." * node.level + (node.module or ""), alias.name)
         for node in module.names.imports
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     )
-    return ModuleFacts(path, exports, takes, hardware=hardware(module))
+    classes = {
+        node.name: Derived(tuple(_bases(module, node)), own_names(node), init_parameters(node))
+        for node in module.source.tree.body
+        if isinstance(node, ast.ClassDef) and node.bases
+    }
+    return ModuleFacts(path, exports, takes, passes=passes, classes=classes, hardware=hardware(module))
+
+
+def _bases(module: Module, definition: ast.ClassDef) -> Iterator[str]:
+    for base in definition.bases:
+        qualified = module.resolve(base)
+        if qualified is not None:
+            yield qualified
+        elif isinstance(base, ast.Name):
+            yield base.id
+
+
+def own_names(definition: ast.ClassDef) -> frozenset[str]:
+    """The fields and methods that a class defines itself."""
+    names = []
+    for item in definition.body:
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names.append(item.name)
+        elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+            names.append(item.target.id)
+    return frozenset(names)
+
+
+def init_parameters(definition: ast.ClassDef) -> frozenset[str] | None:
+    """The keywords that a class's own ``__init__`` takes (``**`` for any other), or None when it has none."""
+    for item in definition.body:
+        if isinstance(item, ast.FunctionDef) and item.name == "__init__":
+            arguments = item.args
+            names = {argument.arg for argument in (*arguments.args[1:], *arguments.kwonlyargs)}
+            return frozenset(names | ({"**"} if arguments.kwarg is not None else set()))
+    return None
 
 
 def _cut(qualified: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import cache
 
 from neuron_codemods.data import Symbol, all_symbols
-from neuron_codemods.edits import Change, EraseImport, RenameAttribute, RenameImport, RenameStar
+from neuron_codemods.edits import Change, EraseAttribute, EraseImport, RenameAttribute, RenameImport, RenameStar
 from neuron_codemods.imports import must_keep_name
 from neuron_codemods.model import Outcome
 from neuron_codemods.module import Module
@@ -55,10 +55,13 @@ def _message(module: Module, binding: Binding, symbol: Symbol) -> str:
     return f"{symbol.message} The old name stays as an alias: {kept}."
 
 
-def without_native(module: Module, categories: Collection[str]) -> Iterator[Change]:
-    """A change for each name of these categories that has no native one: an unused import goes, else it is marked."""
+def without_native(module: Module, categories: Collection[str], others: Collection[str] = ()) -> Iterator[Change]:
+    """A change for each name of these categories that has no native one: an unused import goes, else it is marked.
+
+    ``others`` are the names that have a rule of their own.
+    """
     for binding, symbol in imported(module):
-        if symbol.rename or symbol.category not in categories:
+        if symbol.rename or symbol.category not in categories or symbol.name in others:
             continue
         unused = not any(module.references(binding)) and must_keep_name(module, binding) is None
         if symbol.dropped and unused and len(binding.scope.bindings[binding.name]) == 1:
@@ -67,10 +70,33 @@ def without_native(module: Module, categories: Collection[str]) -> Iterator[Chan
         else:
             yield Change(Outcome.MANUAL, binding.node, _named(symbol))
     for _, node, symbol in attributes(module):
-        if not symbol.rename and symbol.category in categories:
+        if not symbol.rename and symbol.category in categories and symbol.name not in others:
             yield Change(Outcome.MANUAL, node, _named(symbol))
     for _, name, symbol in star_uses(module):
-        if not symbol.rename and symbol.category in categories:
+        if not symbol.rename and symbol.category in categories and symbol.name not in others:
+            yield Change(Outcome.MANUAL, name, _named(symbol))
+
+
+def erased(module: Module, names: Collection[str], gone: Collection[ast.AST]) -> Iterator[Change]:
+    """For names whose uses other edits take away: the import goes with the last use, what is left is marked."""
+    for binding, symbol in imported(module):
+        if symbol.name not in names:
+            continue
+        left = [reference for reference in module.references(binding) if reference.node not in gone]
+        if left or must_keep_name(module, binding) is not None or len(binding.scope.bindings[binding.name]) > 1:
+            yield Change(Outcome.MANUAL, binding.node, _named(symbol))
+        else:
+            message = f"The import of {symbol.name} is erased: nothing uses it any more."
+            yield Change(Outcome.REWRITTEN, binding.node, message, (EraseImport(binding),))
+    for binding, node, symbol in attributes(module):
+        if symbol.name in names:
+            if node in gone:
+                message = f"This use of {symbol.name} is gone."
+                yield Change(Outcome.REWRITTEN, node, message, (EraseAttribute(binding, node),))
+            else:
+                yield Change(Outcome.MANUAL, node, _named(symbol))
+    for _, name, symbol in star_uses(module):
+        if symbol.name in names and name not in gone:
             yield Change(Outcome.MANUAL, name, _named(symbol))
 
 

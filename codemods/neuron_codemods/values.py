@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from neuron_codemods import data
+from neuron_codemods.derivation import Kind, kind_of
 from neuron_codemods.edits import CallEdit, Edit, Holder
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
@@ -101,11 +102,6 @@ def keyword(call: ast.Call, *names: str) -> ast.keyword | None:
     return next((item for item in call.keywords if item.arg in names), None)
 
 
-def derives_from(module: Module, node: ast.AST, classes: Collection[str]) -> bool:
-    """Whether a node is the definition of a class with one of these native classes as a base."""
-    return isinstance(node, ast.ClassDef) and any(module.native(base) in classes for base in node.bases)
-
-
 def has_splat(call: ast.Call) -> bool:
     """Whether a call takes arguments from a ``**mapping``."""
     return any(item.arg is None for item in call.keywords)
@@ -147,6 +143,11 @@ class Arguments:
         return found[1].value if found is not None else None
 
 
+def trainer_kind(module: Module, call: ast.Call) -> Kind | None:
+    """The trainer that a call makes, also of a class derived from one, or None when it makes something else."""
+    return kind_of(module, call.func, TRAINER_CLASSES)
+
+
 @lru_cache(maxsize=16)
 def all_arguments(module: Module) -> tuple[Arguments, ...]:
     """Every place in a module where training arguments are made."""
@@ -155,32 +156,15 @@ def all_arguments(module: Module) -> tuple[Arguments, ...]:
 
 def _arguments(module: Module) -> Iterator[Arguments]:
     for call in module.calls:
-        found = argument_class(module, call.func)
+        found = kind_of(module, call.func, ARGUMENT_CLASSES)
         if found is not None:
             literals, unread = mappings(module, call)
-            base, own = found
-            yield Arguments(call, module.native(base) or "", False, is_neuron(module, base), literals, unread, own)
+            yield Arguments(call, found.native, False, found.is_neuron, literals, unread, found.own)
         elif module.native(call.func) == PARSER:
             for node in parsed_classes(module, call):
-                parsed = argument_class(module, node)
+                parsed = kind_of(module, node, ARGUMENT_CLASSES)
                 if parsed is not None:
-                    base, own = parsed
-                    yield Arguments(call, module.native(base) or "", True, is_neuron(module, base), own=own)
-
-
-def argument_class(module: Module, node: ast.AST) -> tuple[ast.AST, frozenset[str]] | None:
-    """The class of training arguments that an expression is or derives from in this module, and its own fields."""
-    if module.native(node) in ARGUMENT_CLASSES:
-        return node, frozenset()
-    binding = module.binding(node) if isinstance(node, ast.Name) else None
-    if binding is None or not isinstance(binding.node, ast.ClassDef):
-        return None
-    own = frozenset(
-        item.target.id
-        for item in binding.node.body
-        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
-    )
-    return next(((base, own) for base in binding.node.bases if module.native(base) in ARGUMENT_CLASSES), None)
+                    yield Arguments(call, parsed.native, True, parsed.is_neuron, own=parsed.own)
 
 
 def mappings(module: Module, call: ast.Call) -> tuple[tuple[Holder, ...], tuple[ast.keyword, ...]]:
@@ -271,9 +255,8 @@ def _of_parameter(module: Module, binding: Binding, depth: int) -> Arguments | N
         if found is not None:
             return found
     if parameter.annotation is not None:
-        annotated = argument_class(module, parameter.annotation)
-        native = module.native(annotated[0]) if annotated is not None else None
-        matching = [item for item in all_arguments(module) if item.native == native]
+        annotated = kind_of(module, parameter.annotation, ARGUMENT_CLASSES)
+        matching = [item for item in all_arguments(module) if annotated and item.native == annotated.native]
         if len(matching) == 1:
             return matching[0]
     return None
@@ -338,8 +321,8 @@ def _of_unpacking(module: Module, binding: Binding) -> Arguments | None:
         if arguments.is_parsed and isinstance(value, ast.Call) and _parses(module, value, arguments.call):
             classes = parsed_classes(module, arguments.call)
             index = target.elts.index(binding.node)  # type: ignore[arg-type]
-            found = argument_class(module, classes[index]) if index < len(classes) else None
-            if found is not None and module.native(found[0]) == arguments.native:
+            found = kind_of(module, classes[index], ARGUMENT_CLASSES) if index < len(classes) else None
+            if found is not None and found.native == arguments.native:
                 return arguments
     return None
 

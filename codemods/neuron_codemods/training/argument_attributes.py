@@ -11,11 +11,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from neuron_codemods.derivation import kind_of
 from neuron_codemods.edits import AnyEdit, Change, Edit, InsertLines, RemoveStatement
 from neuron_codemods.imports import existing_import, local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
+from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.training.classes import fields, local_dataclasses
+from neuron_codemods.training.configs import moved_configs
 from neuron_codemods.training.parallel import lazy_loads, loads, size_text, trains
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
@@ -46,7 +49,6 @@ _GONE = {
     "tp_plugin": "There is no tp_plugin: the model gets a distributed_config where it is loaded.",
     "zero_1": "There is no zero_1: FSDP shards the optimizer state of a model with a distributed_config.",
     "logging_dir": "There is no logging_dir: read the environment variable TENSORBOARD_LOGGING_DIR.",
-    "dp_size": "There is no dp_size: it is WORLD_SIZE divided by the tensor parallel size.",
 }
 _NAMES = frozenset({*_RENAMED, *_GONE, "tensor_parallel_size", "pipeline_parallel_size", "overwrite_output_dir"})
 _ONLY_NEURON = frozenset({"trn_config", "mp_plugin", "tp_plugin"})
@@ -76,7 +78,7 @@ def _is_arguments(module: Module, attribute: ast.Attribute) -> bool:
     if binding is not None and isinstance(binding.node, ast.arg):
         annotation = binding.node.annotation
         if annotation is not None:
-            return module.native(annotation) in ARGUMENT_CLASSES
+            return kind_of(module, annotation, ARGUMENT_CLASSES) is not None
         return base.id in ("training_args", "training_arguments") or attribute.attr in _ONLY_NEURON
     return False
 
@@ -90,47 +92,19 @@ def _moved_to_load(module: Module) -> set[ast.AST]:
     for _, item, call in lazy_loads(module):
         if item.optional_vars is None:
             handled.update(ast.walk(call))
-    for statement in moved_configs(module):
-        handled.update(ast.walk(statement))
+    for moved in moved_configs(module):
+        handled.update(ast.walk(moved.statement))
+        handled.update(moved.reads)
+    for given in plugins(module):
+        handled.update(ast.walk(given))
     return handled
 
 
-def moved_configs(module: Module) -> list[ast.Assign]:
-    """``trn_config = training_args.trn_config`` where only model loads use the variable."""
-    taken = {
-        node
-        for load in loads(module)
-        if load.config is not None
-        for node in ast.walk(load.config)
-        if isinstance(node, ast.Name)
-    }
-    found = []
-    for name in taken:
-        binding = module.binding(name)
-        if binding is None or not isinstance(binding.statement, ast.Assign):
-            continue
-        value = binding.statement.value
-        plain = isinstance(value, ast.Attribute) and value.attr == "trn_config"
-        uses = {reference.node for reference in module.references(binding)}
-        if (plain or _is_training_config(module, value)) and len(binding.statement.targets) == 1 and uses <= taken:
-            if binding.statement not in found:
-                found.append(binding.statement)
-    return found
-
-
-def _is_training_config(module: Module, value: ast.expr) -> bool:
-    symbol = module.symbol(module.resolve(value.func)) if isinstance(value, ast.Call) else None
-    return symbol is not None and symbol.name in (
-        "TrainingNeuronConfig",
-        "ModelParallelismPlugin",
-        "TensorParallelismPlugin",
-    )
-
-
 def _unused_configs(module: Module) -> Iterator[Change]:
-    for statement in moved_configs(module):
-        message = f"{module.source.segment(statement.targets[0])} goes: the sizes moved to where the model is loaded."
-        yield Change(Outcome.REWRITTEN, statement, message, (RemoveStatement(statement),))
+    for moved in moved_configs(module):
+        name = module.source.segment(moved.statement.targets[0])
+        message = f"{name} goes: the sizes moved to where the model is loaded."
+        yield Change(Outcome.REWRITTEN, moved.statement, message, (RemoveStatement(moved.statement),))
 
 
 def _attribute(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Iterator[Change]:

@@ -27,7 +27,7 @@ from neuron_codemods.given import (
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import loads, trains
-from neuron_codemods.values import SFT_CONFIG, UNKNOWN, Arguments, all_arguments, is_copied, named
+from neuron_codemods.values import ORPO_CONFIG, SFT_CONFIG, UNKNOWN, Arguments, all_arguments, is_copied, named
 
 RULE = Rule(
     code="NM110",
@@ -66,6 +66,8 @@ def _rows(made: Arguments) -> dict[str, tuple[Keyword, ...]]:
     rows = dict(keywords("training_arguments"))
     if made.native == SFT_CONFIG:
         rows.update(keywords("sft_config"))
+    if made.native == ORPO_CONFIG:
+        rows.update(keywords("orpo_config"))
     return rows
 
 
@@ -145,6 +147,18 @@ def _deepspeed(given: Given) -> Change:
     )
 
 
+def _of_orpo(message: str, inert: object) -> Handler:
+    """A keyword of ORPOConfig that TRL has dropped; with another value than the usual one it made a difference."""
+
+    def handle(given: Given) -> Change | None:
+        if given.made.native != ORPO_CONFIG:
+            return _by_table(given)
+        outcome = Outcome.REWRITTEN if given.known in (None, inert) else Outcome.REVIEW
+        return given.change(outcome, f"{given.name} goes. {message}", given.remove())
+
+    return handle
+
+
 _METRICS = dropped(
     "It only chose what was logged.",
     review="These metrics are not logged natively; include_num_input_tokens_seen counts tokens.",
@@ -200,6 +214,13 @@ _HANDLERS: dict[str, Handler] = {
     "enable_efficiency_metrics": _METRICS,
     "include_tokens_per_second": _METRICS,
     "deepspeed": _deepspeed,
+    "max_prompt_length": _of_orpo(
+        "Prompts are no longer cut on their own (they were, at 128 tokens unless it was given): cut them in the data "
+        "set.",
+        UNKNOWN,
+    ),
+    "label_pad_token_id": _of_orpo("Labels are padded with -100.", -100),
+    "truncation_mode": _of_orpo("Only the answer is cut, at its end.", UNKNOWN),
     "use_liger": dropped("Liger kernels are for GPUs.", review="Liger kernels are for GPUs: use_liger_kernel there."),
 }
 

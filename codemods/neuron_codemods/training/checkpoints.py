@@ -15,6 +15,7 @@ from neuron_codemods.edits import CallEdit, Change, InsertLines
 from neuron_codemods.imports import existing_import, local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
+from neuron_codemods.training.accelerators import accelerators
 from neuron_codemods.training.defaults import is_copy, saves_only_model
 from neuron_codemods.training.parallel import loads
 from neuron_codemods.values import Arguments, all_arguments, keyword, literal
@@ -53,7 +54,7 @@ def check(module: Module) -> Iterator[Change]:
             else:
                 edit = CallEdit(item.call, added=(("save_only_model", "True"),))
                 yield Change(Outcome.REVIEW, item.call, _MESSAGE, (edit,))
-    if not made:
+    if not made and not accelerators(module):
         load = next(load for load in loads(module) if load.is_sharded)
         yield Change(Outcome.REVIEW, load.call, f"{_MESSAGE} Set it where the training arguments are made.")
     yield from _resumes(module)

@@ -16,7 +16,7 @@ from neuron_codemods.imports import existing_import, last_import, local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import loads, trains
-from neuron_codemods.values import TRAINER_CLASSES, all_arguments
+from neuron_codemods.values import all_arguments, trainer_kind
 
 RULE = Rule(
     code="NM140",
@@ -44,7 +44,7 @@ def check(module: Module) -> Iterator[Change]:
 
 
 def _makes_trainer(module: Module) -> bool:
-    return any(module.native(call.func) in TRAINER_CLASSES for call in module.calls)
+    return any(trainer_kind(module, call) is not None for call in module.calls)
 
 
 CASES = (

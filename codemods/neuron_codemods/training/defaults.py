@@ -5,7 +5,7 @@ from __future__ import annotations
 from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, era
 from neuron_codemods.training.parallel import loads
-from neuron_codemods.values import SFT_CONFIG, Arguments, constant, is_copied, literal
+from neuron_codemods.values import ORPO_CONFIG, SFT_CONFIG, Arguments, constant, is_copied, literal
 
 COMMON = {
     "average_tokens_across_devices": "False",
@@ -30,6 +30,10 @@ SFT = {
 }
 """What an SFTConfig that is built directly had, against True, True, 2e-5 and 10 natively."""
 
+ORPO = {**SFT, "max_length": "512"}
+"""What an ORPOConfig that is built directly had, against True, None, 1e-6, 10 and 1024 natively; the trainer took None
+for 512."""
+
 OLD_NAMES = {
     "activation_checkpointing": "gradient_checkpointing",
     "per_device_train_batch_size": "per_gpu_train_batch_size",
@@ -44,6 +48,8 @@ def changed(module: Module, made: Arguments) -> dict[str, str]:
         wanted.update(SINCE_0_4)
     if made.native == SFT_CONFIG:
         wanted.update(SFT)
+    if made.native == ORPO_CONFIG:
+        wanted.update(ORPO)
     if may_be_tensor_parallel(module):
         wanted.pop("average_tokens_across_devices")
     wanted = {name: text for name, text in wanted.items() if name not in made.own}

@@ -19,14 +19,13 @@ from neuron_codemods.training.parallel import trains, uses_lora
 from neuron_codemods.values import (
     SFT_CONFIG,
     SFT_TRAINER,
-    TRAINER_CLASSES,
     UNKNOWN,
     Arguments,
     all_arguments,
     constant,
-    is_neuron,
     keyword,
     literal,
+    trainer_kind,
 )
 
 RULE = Rule(
@@ -94,11 +93,12 @@ def check(module: Module) -> Iterator[Change]:
     general = list(_general(module))
     texts = list(_texts(module))
     for call in module.calls:
-        native = module.native(call.func)
-        if native not in TRAINER_CLASSES or not is_neuron(module, call.func):
+        kind = trainer_kind(module, call)
+        if kind is None or not kind.is_neuron:
             continue
-        messages = [*general, *texts] if native == SFT_TRAINER else general
-        if native == SFT_TRAINER and keyword(call, "formatting_func") is None and bounds(module)[0] < _TRL_0_24:
+        is_sft = kind.native == SFT_TRAINER
+        messages = [*general, *texts] if is_sft else general
+        if is_sft and keyword(call, "formatting_func") is None and bounds(module)[0] < _TRL_0_24:
             messages = [*messages, _PROMPTS, _SPECIAL]
         for message in messages:
             yield Change(Outcome.REVIEW, call, message)

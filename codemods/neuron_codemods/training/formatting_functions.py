@@ -17,7 +17,7 @@ from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement, Unwrap
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import SFT_TRAINER, keyword
+from neuron_codemods.values import SFT_TRAINER, keyword, trainer_kind
 
 RULE = Rule(
     code="NM121",
@@ -54,7 +54,8 @@ def check(module: Module) -> Iterator[Change]:
         return
     seen: set[ast.AST] = set()
     for call in module.calls:
-        if module.native(call.func) != SFT_TRAINER:
+        kind = trainer_kind(module, call)
+        if kind is None or kind.native != SFT_TRAINER:
             continue
         given = keyword(call, "formatting_func")
         if given is None:

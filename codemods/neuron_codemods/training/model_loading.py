@@ -16,12 +16,11 @@ from neuron_codemods.edits import CallEdit, Change, Edit
 from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.training.parallel import Load, loads
+from neuron_codemods.training.parallel import Load, loads, sizes_text
 from neuron_codemods.values import (
     constant,
     dtype_text,
     has_splat,
-    is_plain,
     keyword,
     literal,
     remove_argument,
@@ -66,7 +65,7 @@ def _parallel(module: Module, load: Load) -> Iterator[Change]:
     device_map = keyword(load.call, "device_map")
     if device_map is not None:
         edits.append(remove_argument(load.call, device_map))
-    sizes = _sizes(module, load)
+    sizes = sizes_text(load)
     text = f"{local_name(module, CONFIG)}(**{local_name(module, SIZES)}({sizes}))"
     edits.append(CallEdit(load.call, added=(("distributed_config", text),)))
     yield Change(
@@ -77,23 +76,6 @@ def _parallel(module: Module, load: Load) -> Iterator[Change]:
         (CONFIG, SIZES),
         launch=f"TP_SIZE={1 if load.is_lora else load.size.shown}",
     )
-
-
-def _sizes(module: Module, load: Load) -> str:
-    if load.is_lora:
-        return "tp_size=1"
-    given = [] if load.size.text is None else [f"tp_size={load.size.text}"]
-    model = _model_id(module, load.call)
-    if model is not None and load.size.known != 1:
-        given.append(f"model={model}")
-    return ", ".join(given)
-
-
-def _model_id(module: Module, call: ast.Call) -> str | None:
-    """The text of the model id, where writing it twice does not compute it twice."""
-    given = keyword(call, "pretrained_model_name_or_path")
-    node = given.value if given is not None else call.args[0] if call.args else None
-    return module.source.segment(node) if node is not None and is_plain(node) else None
 
 
 def _parallel_message(load: Load, had_device_map: bool) -> str:

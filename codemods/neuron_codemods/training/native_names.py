@@ -25,8 +25,7 @@ RULE = Rule(
 )
 
 CONFIG = "transformers.distributed.DistributedConfig"
-ACCELERATOR = "accelerate.Accelerator"
-"""What parallel plugins, lazy loading and the accelerator became; rules of their own know when."""
+"""What parallel plugins and lazy loading became; rules of their own know when."""
 
 
 _OTHER_ROOMS = frozenset({"diffusion"})
@@ -36,7 +35,7 @@ _OTHER_ROOMS = frozenset({"diffusion"})
 def accepts(symbol: Symbol) -> bool:
     if is_called_otherwise(symbol) or symbol.category in _OTHER_ROOMS:
         return False
-    return symbol.native not in (CONFIG, ACCELERATOR)
+    return symbol.native != CONFIG
 
 
 def check(module: Module) -> Iterator[Change]:

@@ -11,28 +11,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from neuron_codemods.derivation import Kind, class_kind, kind_of
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, imported
+from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
+    PARSER,
     TRAINER_CLASSES,
     Arguments,
     all_arguments,
     arguments_of,
     constant,
-    is_neuron,
     is_plain,
     keyword,
     literal,
+    parsed_classes,
     passed,
     single_arguments,
+    trainer_kind,
     visible,
 )
 
 LAZY_LOAD = "lazy_load_for_parallelism"
 LOADERS = ("from_pretrained", "from_config")
 CAUSAL = "ForCausalLM"
-_TRAINING = frozenset({"trainer", "training-args", "model-training", "distributed"})
+_MADE = ARGUMENT_CLASSES | TRAINER_CLASSES
+_TRAINING = frozenset({"trainer", "training-args", "model-training", "distributed", "peft"})
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ class Load:
     """Whether this is the model that is trained, and not one that is loaded beside it (to merge, to compare)."""
     is_sharded: bool
     """Whether the model gets a ``distributed_config``."""
+    model_id: str | None = None
+    """The text of the model id, where writing it twice does not compute it twice."""
 
     @property
     def method(self) -> str:
@@ -93,10 +100,18 @@ def trains(module: Module) -> bool:
     used = [symbol for _, symbol in imported(module)] + [symbol for _, _, symbol in attributes(module)]
     if any(symbol.category in _TRAINING for symbol in used):
         return True
-    return any(
-        is_neuron(module, call.func) and module.native(call.func) in ARGUMENT_CLASSES | TRAINER_CLASSES
-        for call in module.calls
-    )
+    return any(kind is not None and kind.is_neuron for kind in _made(module))
+
+
+def _made(module: Module) -> Iterator[Kind | None]:
+    """The trainers and arguments that a module makes, derives from or gives to a parser."""
+    for call in module.calls:
+        yield kind_of(module, call.func, _MADE)
+        if module.native(call.func) == PARSER:
+            yield from (kind_of(module, node, ARGUMENT_CLASSES) for node in parsed_classes(module, call))
+    for statement in module.names.statements:
+        if isinstance(statement, ast.ClassDef):
+            yield class_kind(module, statement, _MADE)
 
 
 @lru_cache(maxsize=16)
@@ -106,7 +121,7 @@ def uses_lora(module: Module) -> bool:
         native = module.native(call.func) or ""
         if native.startswith("peft.") and native.endswith(("Config", "get_peft_model")):
             return True
-        if native in TRAINER_CLASSES:
+        if trainer_kind(module, call) is not None:
             given = keyword(call, "peft_config")
             if given is not None and literal(given.value) is not None:
                 return True
@@ -153,13 +168,40 @@ def _loads(module: Module) -> Iterator[Load]:
         size = _size(module, call, config, lazy)
         is_trained = config is not None or lazy is not None or call in trained or not trained
         is_sharded = is_trained and _is_sharded(module, call, native, config, lazy, size)
-        yield Load(call, native, is_class, config, statement, size, uses_lora(module), is_trained, is_sharded)
+        yield Load(
+            call,
+            native,
+            is_class,
+            config,
+            statement,
+            size,
+            uses_lora(module),
+            is_trained,
+            is_sharded,
+            _model_id(module, call),
+        )
+
+
+def _model_id(module: Module, call: ast.Call) -> str | None:
+    given = keyword(call, "pretrained_model_name_or_path")
+    node = given.value if given is not None else call.args[0] if call.args else None
+    return module.source.segment(node) if node is not None and is_plain(node) else None
+
+
+def sizes_text(load: Load) -> str:
+    """The arguments of ``parallel_sizes`` for a model load."""
+    if load.is_lora:
+        return "tp_size=1"
+    given = [] if load.size.text is None else [f"tp_size={load.size.text}"]
+    if load.model_id is not None and load.size.known != 1:
+        given.append(f"model={load.model_id}")
+    return ", ".join(given)
 
 
 def _given_to_trainers(module: Module) -> Iterator[ast.Call]:
     """The calls whose results are passed to a trainer as its model, also through ``get_peft_model``."""
     for call in module.calls:
-        if module.native(call.func) in TRAINER_CLASSES:
+        if trainer_kind(module, call) is not None:
             given = keyword(call, "model")
             node = given.value if given is not None else call.args[0] if call.args else None
             yield from _sources(module, node, set())
@@ -228,7 +270,10 @@ def _size(module: Module, call: ast.Call, config: ast.AST | None, lazy: ast.Call
     if config is not None:
         return _of_config(module, config.value if isinstance(config, ast.keyword) else config, call)
     made = single_arguments(module)
-    return _of_arguments(module, made, call) if made is not None else Size(None)
+    if made is not None:
+        return _of_arguments(module, made, call)
+    configs = plugins(module)
+    return _of_config(module, configs[0].value, call) if len(configs) == 1 else Size(None)
 
 
 def _of_config(module: Module, node: ast.AST, call: ast.Call) -> Size:
@@ -237,7 +282,10 @@ def _of_config(module: Module, node: ast.AST, call: ast.Call) -> Size:
         return _of_arguments(module, arguments_of(module, node.value) or single_arguments(module), call)
     if isinstance(node, ast.Call):
         given = keyword(node, "tensor_parallel_size")
-        return _size_of(module, given.value, call) if given is not None else Size("1", 1)
+        value = given.value if given is not None else node.args[0] if node.args else None
+        if value is None:
+            return Size(None) if any(item.arg is None for item in node.keywords) else Size("1", 1)
+        return _size_of(module, value, call)
     if isinstance(node, ast.Name):
         binding = module.binding(node)
         if binding is not None and binding.value is not None:

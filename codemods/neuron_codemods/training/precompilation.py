@@ -11,10 +11,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.edits import AnyEdit, Change, Edit, EraseImport, RemoveStatement, Unwrap
+from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement, Unwrap
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.renaming import imported
+from neuron_codemods.renaming import erased, imported
 from neuron_codemods.training.parallel import trains
 from neuron_codemods.values import literal
 
@@ -23,7 +23,7 @@ RULE = Rule(
     name="precompilation",
     summary="Guards on is_precompilation() or NEURON_EXTRACT_GRAPHS_ONLY keep the branch that trains.",
     url="https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/index.html",
-    outcomes=(Outcome.REWRITTEN,),
+    outcomes=(Outcome.REWRITTEN, Outcome.MANUAL),
 )
 
 _FUNCTION = "is_precompilation"
@@ -47,11 +47,7 @@ def check(module: Module) -> Iterator[Change]:
             gone.update(ast.walk(call))
             edit = Edit.replace(module.source.span(call), "False")
             yield Change(Outcome.REWRITTEN, call, f"{_FUNCTION}() is never true natively.", (edit,))
-    for binding, symbol in imported(module):
-        if symbol.name == _FUNCTION and all(reference.node in gone for reference in module.references(binding)):
-            if any(module.references(binding)):
-                message = f"The import of {_FUNCTION} is erased: nothing asks it any more."
-                yield Change(Outcome.REWRITTEN, binding.node, message, (EraseImport(binding),))
+    yield from erased(module, (_FUNCTION,), gone)
 
 
 def _asks(module: Module, node: ast.AST) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from neuron_codemods.derivation import enclosing_kind
 from neuron_codemods.edits import AnyEdit, CallEdit, Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -19,15 +20,14 @@ from neuron_codemods.values import (
     SFT_CONFIG,
     SFT_TRAINER,
     TRAINER_CLASSES,
-    TRAINERS,
     Arguments,
     all_arguments,
-    derives_from,
     keyword,
     literal,
     remove_argument,
     rename_argument,
     rename_attribute,
+    trainer_kind,
 )
 
 RULE = Rule(
@@ -82,13 +82,13 @@ def check(module: Module) -> Iterator[Change]:
     if not trains(module):
         return
     for call in module.calls:
-        native = module.native(call.func)
-        if native in TRAINER_CLASSES or _is_super_call(module, call):
+        kind = trainer_kind(module, call)
+        if (kind is not None and kind.passes("tokenizer")) or _is_super_call(module, call):
             yield from _tokenizer(call)
-        if native in TRAINER_CLASSES:
-            yield from positions(call, native or "")
-        if native == SFT_TRAINER:
-            yield from _sft_options(module, call)
+        if kind is not None and all(derived.parameters is None for derived in kind.way):
+            yield from positions(call, kind.native)
+            if kind.native == SFT_TRAINER:
+                yield from _sft_options(module, call)
     yield from _tokenizer_attribute(module)
 
 
@@ -101,7 +101,7 @@ def _is_super_call(module: Module, call: ast.Call) -> bool:
         return False
     if function.value.func.id != "super":
         return False
-    return any(derives_from(module, above, TRAINER_CLASSES) for above in module.ancestors(call))
+    return enclosing_kind(module, call, TRAINER_CLASSES) is not None
 
 
 def _tokenizer(call: ast.Call) -> Iterator[Change]:
@@ -193,10 +193,8 @@ def _is_trainer(module: Module, node: ast.expr) -> bool:
         return False
     binding = module.binding(node)
     if binding is not None and isinstance(binding.value, ast.Call):
-        return module.native(binding.value.func) in TRAINER_CLASSES
-    if node.id != "self":
-        return False
-    return any(derives_from(module, above, TRAINERS | {SFT_TRAINER}) for above in module.ancestors(node))
+        return trainer_kind(module, binding.value) is not None
+    return node.id == "self" and enclosing_kind(module, node, TRAINER_CLASSES) is not None
 
 
 CASES = (
