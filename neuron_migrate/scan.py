@@ -43,7 +43,7 @@ class Hit:
     identity: tuple[int, int] | str
     """The same for two paths that lead to one file: a link and its target, or two hard links."""
     alone: bool = True
-    """Whether it concerns the tool by itself; else only if it names a Python file that does."""
+    """Whether it concerns the tool by itself; else only together with another: see ``Kind.launches``."""
 
 
 @dataclass
@@ -153,13 +153,16 @@ def _look_at_large(
 
 
 def _concerned(entries: list[Hit | FileResult]) -> list[Hit | FileResult]:
-    """The entries without launchers of files that do not concern the tool."""
-    scripts = [entry.path for entry in entries if isinstance(entry, Hit) and entry.kind == PYTHON]
-    names = {os.fsencode(os.path.basename(path)) for path in scripts}
+    """The entries without launchers of scripts that are not migrated, and scripts that no launcher concerns."""
+    alone = [entry for entry in entries if isinstance(entry, Hit) and entry.alone]
+    names = {os.fsencode(os.path.basename(entry.path)) for entry in alone if entry.kind == PYTHON}
+    launched = any(entry.kind != PYTHON for entry in alone)
     return [
         entry
         for entry in entries
-        if not isinstance(entry, Hit) or entry.alone or any(name in entry.data for name in names)
+        if not isinstance(entry, Hit)
+        or entry.alone
+        or (launched if entry.kind == PYTHON else any(name in entry.data for name in names))
     ]
 
 

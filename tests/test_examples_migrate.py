@@ -10,7 +10,7 @@ import pytest
 from tests.command.support import REAL, REPOSITORY, Project
 
 EXAMPLES = sorted(path.parent for path in (REPOSITORY / "examples").glob("*/before"))
-MIGRATED = (".py",)
+MIGRATED = (".py", ".sh", ".ipynb")
 """The kinds of file that are compared."""
 
 

@@ -157,10 +157,12 @@ def without_lost(edits: list[Edit]) -> list[Edit]:
     deletions = [edit for edit in edits if edit.deletes]
 
     def is_lost(edit: Edit) -> bool:
+        span = (edit.start, edit.end)
         inside = (outer for outer in deletions if outer.start <= edit.start and edit.end <= outer.end)
         at_border = edit.start == edit.end
         return any(
-            outer is not edit and not (at_border and edit.start in (outer.start, outer.end)) for outer in inside
+            (outer.start, outer.end) != span and not (at_border and edit.start in (outer.start, outer.end))
+            for outer in inside
         )
 
     return [edit for edit in edits if not is_lost(edit)] if deletions else edits

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from neuron_codemods.scripts import Script
 
 if TYPE_CHECKING:
     from neuron_codemods.module import Module
@@ -45,6 +47,10 @@ class ModuleFacts:
     """Names that may be passed on from another file: local name -> dotted name."""
     classes: dict[str, Derived] = field(default_factory=dict)
     """The classes at the top of the file that have bases."""
+    script: Script = field(default_factory=Script)
+    """What its launch line needs to know."""
+    originals: tuple[tuple[str, str], ...] = ()
+    """For a launcher that exports models: pairs of a folder, as ``folder_of`` knows it, and the model exported to it."""
 
     @property
     def dotted(self) -> tuple[str, ...]:
@@ -92,7 +98,7 @@ class Project:
         """The same with what one more file tells, unless it has done so already."""
         if facts is None or any(module.path == facts.path for module in self.modules):
             return self
-        return Project((*self.modules, facts))
+        return replace(self, modules=(*self.modules, facts))
 
     def names_in(self, text: str) -> bool:
         """Whether a text names one of the files."""
@@ -100,7 +106,14 @@ class Project:
 
     def original(self, path: str, folder: str) -> str | None:
         """The id of the original model of a compiled folder that the file at ``path`` names, where it is known."""
-        return dict(self.originals).get(folder_of(path, folder))
+        return self._originals.get(folder_of(path, folder))
+
+    @cached_property
+    def _originals(self) -> dict[str, str]:
+        found = dict(self.originals)
+        for module in self.modules:
+            found.update(module.originals)
+        return found
 
     def derived(self, qualified: str) -> tuple[ModuleFacts, Derived] | None:
         """The class of another file of the project that a dotted name stands for, with the facts of that file."""
@@ -161,6 +174,7 @@ def collect(text: str, path: str) -> ModuleFacts:
     """Read what other files may need to know about one; raises ``SourceError`` as :func:`migrate` does."""
     from neuron_codemods import data
     from neuron_codemods.module import Module
+    from neuron_codemods.scripts import script
     from neuron_codemods.xla.evidence import hardware
 
     module = Module(text.removeprefix("\ufeff"), path)
@@ -184,7 +198,9 @@ def collect(text: str, path: str) -> ModuleFacts:
         for node in module.source.tree.body
         if isinstance(node, ast.ClassDef) and node.bases
     }
-    return ModuleFacts(path, exports, takes, passes=passes, classes=classes, hardware=hardware(module))
+    return ModuleFacts(
+        path, exports, takes, passes=passes, classes=classes, hardware=hardware(module), script=script(module)
+    )
 
 
 def _bases(module: Module, definition: ast.ClassDef) -> Iterator[str]:

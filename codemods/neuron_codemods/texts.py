@@ -99,6 +99,10 @@ class Parsed(Text):
         """The texts of other kinds inside."""
         return ()
 
+    def finished(self, text: str) -> str:
+        """The text with all changes made, tidied where they meet."""
+        return text
+
     def told(self, finding: Finding) -> Finding:
         """A finding in a cell, as it is told: see ``Finding.within``."""
         return finding
@@ -125,7 +129,7 @@ def migrate_text(
     try:
         parsed = read(body, path)
         work = _Work(kind, parsed, path, settings, project)
-        changed = apply(body, without_lost(work.edits()))
+        changed = parsed.finished(apply(body, without_lost(work.edits())))
     except RecursionError:
         raise SourceError("nested too deeply to be read", 1) from None
     findings = work.findings()
@@ -137,7 +141,12 @@ def migrate_text(
         raise RuntimeError(
             f"the migrated text would not parse ({error.message} in its line {error.line}); nothing was changed"
         ) from None
-    if len(again.unread()) > len(parsed.unread()):
+    before, after = parsed.unread(), again.unread()
+    if len(after) > len(before):
+        if before:  # what cannot be read may hide where something ends
+            (start, _), said = before[0]
+            place = parsed.position(start)
+            raise SourceError(f"this part cannot be read ({said}), and what is around it depends on it", place.line)
         raise RuntimeError("a part of the migrated text would not parse; nothing was changed")
     return Migration(text[: len(text) - len(body)] + changed, True, findings, work.launch)
 
@@ -294,7 +303,7 @@ class _Work:
 
     def edits(self) -> list[Edit]:
         own = [edit for item in self._found for edit in item.change.edits]
-        return [*self._edits, *dict.fromkeys(own), *self._new_markers()]
+        return [*self._new_markers(), *self._edits, *dict.fromkeys(own)]
 
     def _new_markers(self) -> list[Edit]:
         wanted: dict[int, list[str]] = defaultdict(list)
@@ -428,6 +437,11 @@ class Lines:
         return Region(
             kind, self.start, self.end, self.text, lambda text, _: self.restore(text), self.place, group=group
         )
+
+
+def plain_region(outer: Text, kind: str, start: int, end: int) -> Region:
+    """A region that is exactly a stretch of the outer text."""
+    return Region(kind, start, end, outer.text[start:end], lambda new, _: new, mapped(outer, start))
 
 
 def mapped(text: Text, start: int) -> Callable[[Position], Position]:

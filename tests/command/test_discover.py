@@ -89,7 +89,7 @@ def test_a_virtual_environment_is_told_by_its_configuration_not_by_its_name(proj
         ("#!/usr/bin/env python3\n", True),
         ("#! /usr/bin/python -u\n", True),
         ("#!/usr/bin/env -S uv run python\n", True),
-        ("#!/bin/sh\n# python\n", False),
+        ("#!/usr/bin/perl\n# python\n", False),
         ("# python\n", False),
         ("import os\n", False),
         ("", False),

@@ -50,7 +50,8 @@ class Kind:
     needles: tuple[bytes, ...] = ()
     """Byte strings without which such a text cannot concern this tool."""
     launches: tuple[bytes, ...] = ()
-    """Byte strings with which it concerns this tool if it also names a Python file that is migrated."""
+    """Byte strings with which it concerns this tool if it also names a Python file that is migrated; for Python, if
+    there is another file that may launch it."""
 
     def concerns(self, data: bytes, further: tuple[bytes, ...] = ()) -> bool:
         """Whether such a file with these bytes may hold something to migrate or a marker to report.
@@ -66,13 +67,22 @@ class Kind:
         return any(needle in data for needle in self.launches)
 
 
-PYTHON = Kind("python", "Python", (".py", ".pyi", ".pyw"), interpreters=(b"python",))
+PYTHON = Kind("python", "Python", (".py", ".pyi", ".pyw"), interpreters=(b"python",), launches=(b"neuron_shim",))
 
 _WORDS = (b"euron", b"optimum", b"NEURON", b"XLA_", b"zero_1")
 """Words of Optimum Neuron and of the stack below it, in code and on command lines."""
 
 KINDS: tuple[Kind, ...] = (
     PYTHON,
+    Kind(
+        "shell",
+        "shell scripts",
+        (".sh", ".bash", ".slurm", ".sbatch"),
+        interpreters=(b"/sh", b"bash", b" sh", b"zsh"),
+        languages=("bash", "sh", "shell", "zsh", "shellscript"),
+        needles=_WORDS,
+        launches=(b"torchrun", b"accelerate", b"python"),
+    ),
     Kind("notebook", "notebooks", (".ipynb",), needles=_WORDS),
     Kind("markdown", "Markdown", (".md", ".mdx", ".markdown", ".qmd"), needles=_WORDS),
 )

@@ -17,8 +17,8 @@ else
     MAX_STEPS=-1
 fi
 
-# compile first: PRECOMPILE=1 ./launch.sh
 LAUNCHER="torchrun"
+# compile first: PRECOMPILE=1 ./launch.sh
 if [ "$PRECOMPILE" = "1" ]; then
     LAUNCHER="neuron_parallel_compile torchrun"
 fi

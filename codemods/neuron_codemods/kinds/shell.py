@@ -1,0 +1,471 @@
+"""Shell scripts: commands and their words, variables, conditions, and the files that a script writes.
+
+Read with tree-sitter and its grammar of bash, which says for every word where it stands.
+https://github.com/tree-sitter/tree-sitter-bash
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from neuron_codemods.edits import Edit
+from neuron_codemods.kinds import by_name, parser
+from neuron_codemods.source import Text, Token
+from neuron_codemods.texts import Lines, Parsed, Region, plain_region
+
+_EXPANSION = re.compile(r"\$\{?[#!]?(\w+)")
+_WORD = re.compile(r"(?:\\(?!\r?\n).|[^\s\\])+", re.S)
+_BODIES = frozenset(
+    (
+        "program",
+        "compound_statement",
+        "do_group",
+        "subshell",
+        "if_statement",
+        "elif_clause",
+        "else_clause",
+        "case_item",
+    )
+)
+_WRAPPING = frozenset(("list", "pipeline", "redirected_statement", "negated_command"))
+_UNREAD = "it is no complete shell command"
+_SHELLS = frozenset(("bash", "sh", "zsh"))
+_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
+
+
+def parse(text: str, path: str) -> Shell:
+    """A shell script; what the grammar cannot read is told by ``Shell.unread``."""
+    return Shell(text)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a command, or of a string or an array that holds words."""
+
+    start: int
+    end: int
+    raw: str
+    value: str | None
+    """What it stands for; None where that is only known when the script runs."""
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables in it."""
+        return _EXPANSION.findall(self.raw)
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """An assignment to a variable: a statement, a part of ``export``, or before a command."""
+
+    name: str
+    start: int
+    end: int
+    value: Word
+    words: tuple[Word, ...]
+    """The words in its value, where it is a string or an array."""
+    is_array: bool
+    node: Any = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """A command with its words, of which the first is its name."""
+
+    start: int
+    end: int
+    words: tuple[Word, ...]
+    assignments: tuple[Assignment, ...]
+    """Those before the name."""
+    node: Any = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name without a folder; nothing where it is only known when the script runs."""
+        return (self.words[0].value or "").rpartition("/")[2] if self.words else ""
+
+
+class Shell(Parsed):
+    """A shell script."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        grammar = parser("tree_sitter_bash", "shell scripts and commands")
+        tree_sitter = parser("tree_sitter", "shell scripts and commands")
+        data = text.encode("utf-8", "surrogatepass")
+        self._offsets = None if len(data) == len(text) else _offsets(text)
+        self.tree = tree_sitter.Parser(tree_sitter.Language(grammar.language())).parse(data)
+        self.root = self.tree.root_node
+        self._removed: list[tuple[int, int]] = []
+        self._gone: set[tuple[int, int]] = set()
+
+    # Places -------------------------------------------------------------------------------------------------------
+
+    def at(self, byte: int) -> int:
+        """The character at a byte."""
+        return byte if self._offsets is None else self._offsets[byte]
+
+    def span(self, node: Any) -> tuple[int, int]:
+        """The characters that a node takes."""
+        return self.at(node.start_byte), self.at(node.end_byte)
+
+    def raw(self, node: Any) -> str:
+        """The text of a node."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def walk(self, node: Any = None) -> Iterator[Any]:
+        """All named nodes that can be read, in order; a statement with an error in it is left out."""
+        if self.root.type != "program":
+            return
+        stack = [self.root if node is None else node]
+        while stack:
+            node = stack.pop()
+            if node.is_named:
+                yield node
+            if node is self.root or node.type == "program":
+                stack += [child for child in reversed(node.children) if not child.has_error]
+            else:
+                stack += reversed(node.children)
+
+    def comments(self) -> Sequence[Token]:
+        if self.root.has_error:
+            return super().comments()  # where the parser is lost, it takes comments for words
+        found = []
+        for node in self.walk():
+            if node.type == "comment":
+                start, end = self.span(node)
+                found.append(Token(0, self.text[start:end], start, end))
+        return found
+
+    def statement(self, offset: int) -> tuple[int, int]:
+        """The whole lines of the innermost statement that holds a place and starts its line."""
+        best = self.line_start(offset), self.line_end(offset)
+        node = self.root
+        while node is not None:
+            inside = [
+                child for child in node.children if self.at(child.start_byte) <= offset < self.at(child.end_byte)
+            ]
+            for child in inside:
+                start, end = self.span(child)
+                line = self.line_start(start)
+                is_statement = child.is_named and node.type in _BODIES
+                if is_statement and not self.text[line:start].strip() and not self._continues(line):
+                    best = line, self.line_end(max(end - 1, start))
+            node = inside[0] if inside else None
+        return best
+
+    def _continues(self, line: int) -> bool:
+        return line > 0 and self.text[:line].rstrip("\r\n").endswith("\\")
+
+    def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
+        if not self.root.has_error:
+            return ()
+        if self.root.type != "program":
+            return [((0, len(self.text)), _UNREAD)]
+        # The same words whatever is wrong: a marker in the text may change where the parser sees it.
+        return [(self.span(child), _UNREAD) for child in self.root.children if child.has_error]
+
+    # Commands and variables ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def commands(self) -> list[Command]:
+        """All commands, in order."""
+        return [self._command(node) for node in self.walk() if node.type == "command"]
+
+    @cached_property
+    def assignments(self) -> list[Assignment]:
+        """All assignments, in order."""
+        return [self._assignment(node) for node in self.walk() if node.type == "variable_assignment"]
+
+    def assigned(self, name: str) -> list[Assignment]:
+        """The assignments to a variable."""
+        return [assignment for assignment in self.assignments if assignment.name == name]
+
+    def uses(self, name: str) -> int:
+        """How often a variable is expanded."""
+        return len(re.findall(rf"\$(?:{name}\b|\{{[#!]?{name}\b)", self.text))
+
+    def known(self, word: Word) -> str | None:
+        """What a word stands for, through a variable that is assigned once."""
+        if word.value is not None:
+            return word.value
+        match = re.fullmatch(r'"?\$(?:(\w+)|\{(\w+)\})"?', word.raw)
+        if match is None:
+            return None
+        found = self.assigned(match[1] or match[2])
+        return found[0].value.value if len(found) == 1 else None
+
+    def _command(self, node: Any) -> Command:
+        words: list[Word] = []
+        assignments: list[Assignment] = []
+        for child in node.children:
+            if child.type == "variable_assignment":
+                assignments.append(self._assignment(child))
+            elif child.is_named and not child.type.endswith(("redirect", "comment")):
+                words.append(self._word(child))
+        start, end = self.span(node)
+        return Command(start, end, tuple(words), tuple(assignments), node)
+
+    def _assignment(self, node: Any) -> Assignment:
+        start, end = self.span(node)
+        name = self.raw(node.child_by_field_name("name"))
+        value = node.child_by_field_name("value")
+        if value is None:
+            return Assignment(name, start, end, Word(end, end, "", ""), (), False, node)
+        is_array = value.type == "array"
+        if is_array:
+            words = tuple(self._word(child) for child in value.children if child.is_named and child.type != "comment")
+        else:
+            words = tuple(self._words_within(*self.span(value), quoted=value.type in ("string", "raw_string")))
+        return Assignment(name, start, end, self._word(value), words, is_array, node)
+
+    def _words_within(self, start: int, end: int, *, quoted: bool) -> Iterator[Word]:
+        if quoted:
+            start, end = start + 1, end - 1
+        for match in _WORD.finditer(self.text, start, end):
+            raw = match[0]
+            yield Word(match.start(), match.end(), raw, None if re.search(r"[$`]", raw) else raw)
+
+    def _word(self, node: Any) -> Word:
+        start, end = self.span(node)
+        return Word(start, end, self.text[start:end], self._value(node))
+
+    def _value(self, node: Any) -> str | None:
+        if node.type in ("word", "number", "command_name") and not node.named_children:
+            return re.sub(r"\\(?:\r?\n)?(.?)", r"\1", self.raw(node))
+        if node.type == "raw_string":
+            return self.raw(node)[1:-1]
+        if node.type == "string":
+            if all(child.type == "string_content" for child in node.named_children):
+                return self.raw(node)[1:-1]
+            return None
+        if node.type in ("concatenation", "command_name"):
+            parts = [self._value(child) for child in node.named_children]
+            return None if None in parts else "".join(part or "" for part in parts)
+        return None
+
+    # Taking out ---------------------------------------------------------------------------------------------------
+
+    def remove_word(self, words: Sequence[Word], index: int, last: int, *, array: bool = False) -> Edit:
+        """Take words out of a command, a string or an array, with the white space before them."""
+        first, end = words[index].start, words[last].end
+        if array:
+            line, line_end = self.line_start(first), self.line_end(end - 1)
+            rest = self.text[end:line_end].strip()
+            if not self.text[line:first].strip() and (not rest or rest.startswith("#")):
+                return Edit.delete((line, line_end))
+        if index:
+            return Edit.delete((words[index - 1].end, end))
+        if last + 1 < len(words):
+            return Edit.delete((first, words[last + 1].start))
+        return Edit.delete((first, end))
+
+    def remove(self, node: Any) -> Edit | None:
+        """Take a statement away, with the comment that is only about it; None where more depends on it."""
+        while node.parent is not None and node.parent.type in _WRAPPING:
+            parent = node.parent
+            if parent.type == "list":
+                siblings = [child for child in parent.children if child.is_named]
+                operator = next(child.type for child in parent.children if not child.is_named)
+                if operator == "&&" and len(siblings) == 2:
+                    return self._out_of_list(parent, siblings, node)
+                if operator != "||" or node != siblings[0]:
+                    return None
+            elif parent.type == "pipeline":
+                others = [self.raw(child).split()[:1] for child in parent.named_children if child != node]
+                if node != parent.named_children[0] or any(other not in (["tee"], ["cat"]) for other in others):
+                    return None
+            elif parent.type == "negated_command":
+                return None
+            node = parent
+        body = node.parent
+        if body is None or body.type not in _BODIES or _is_condition(body, node):
+            return None
+        return self._removed_statement(body, node)
+
+    def _out_of_list(self, parent: Any, siblings: list[Any], node: Any) -> Edit:
+        (left, right) = siblings
+        if node == left:
+            return Edit.delete((self.span(left)[0], self.span(right)[0]))
+        return Edit.delete((self.span(left)[1], self.span(right)[1]))
+
+    def _removed_statement(self, body: Any, node: Any) -> Edit:
+        start, end = self.span(node)
+        self._gone.add((start, end))
+        after = re.compile(r"[ \t]*(?:;(?!;)|&(?!&))?[ \t]*").match(self.text, end)
+        stop = after.end() if after else end
+        line_start, line_end = self.line_start(start), self.line_end(max(end - 1, start))
+        alone = not self.text[line_start:start].strip() and (
+            not self.text[stop:line_end].strip() or self.text[stop:line_end].startswith("#")
+        )
+        if not alone:
+            stand_in = ":; " if self.text[end:stop].strip() else ": "
+            return Edit(start, stop, lambda _: stand_in if self._empties(body) else "", deletes=True)
+        first = self._comment_above(line_start, line_end)
+        blank = line_end
+        while blank < len(self.text) and not self.text[blank : self.line_end(blank)].strip():
+            blank = self.line_end(blank)
+        self._removed.append((first, line_end))
+        indentation, newline = self.text[line_start:start], self.newline(start)
+
+        def left(_: str) -> str:
+            if self._empties(body) and body.type != "program":
+                return f"{indentation}:{newline}" if self._is_last_gone(body, start) else ""
+            return "" if self._blank_above(first) else self.text[line_end:blank]
+
+        return Edit(first, blank, left, deletes=True)
+
+    def _empties(self, body: Any) -> bool:
+        """Whether all statements of a block go."""
+        statements = [child for child in body.children if child.is_named and child.type != "comment"]
+        statements = [child for child in statements if not _is_condition(body, child)]
+        statements = [child for child in statements if not child.type.endswith(("_clause", "case_item"))]
+        return all(self.span(child) in self._gone for child in statements)
+
+    def _is_last_gone(self, body: Any, start: int) -> bool:
+        return start == max(
+            (self.at(child.start_byte) for child in body.children if self.span(child) in self._gone), default=start
+        )
+
+    def _blank_above(self, start: int) -> bool:
+        """Whether nothing or an empty line stands above a line, once the statements that go are gone."""
+        while True:
+            above = next((first for first, end in self._removed if end == start), None)
+            if above is None:
+                break
+            start = above
+        return not start or not self.text[self.line_start(start - 1) : start].strip()
+
+    def _comment_above(self, line: int, end: int) -> int:
+        """Where the comment starts that stands directly above a statement and is about nothing else."""
+        if end < len(self.text) and self.text[end : self.line_end(end)].strip():
+            return line
+        first = line
+        while first:
+            above = self.line_start(first - 1)
+            text = self.text[above:first].strip()
+            if not text.startswith("#") or text.startswith(("#!", "#SBATCH")) or "neuron-migrate" in text:
+                break
+            first = above
+        if not first or self.text.startswith("#!", self.line_start(first - 1)):
+            return line  # what the file is about
+        return first
+
+    def finished(self, text: str) -> str:
+        """Without empty lines at the end, where there were none before."""
+        stripped = text.rstrip("\r\n")
+        if text[len(stripped) :].count("\n") < 2:
+            return text
+        if self.text[len(self.text.rstrip("\r\n")) :].count("\n") > 1:
+            return text
+        return stripped + self.newline(len(self.text)) if stripped else stripped
+
+    # Texts inside -------------------------------------------------------------------------------------------------
+
+    def regions(self) -> Sequence[Region]:
+        return self._heredocs[0]
+
+    @property
+    def closed(self) -> Sequence[tuple[int, int]]:
+        """The texts of other kinds that cannot be rewritten, because the shell puts values into them."""
+        return self._heredocs[1]
+
+    @cached_property
+    def _heredocs(self) -> tuple[list[Region], list[tuple[int, int]]]:
+        found: list[Region] = []
+        closed: list[tuple[int, int]] = []
+        for node in self.walk():
+            if node.type == "redirected_statement":
+                found += self._heredoc(node, closed)
+        return found, closed
+
+    def _heredoc(self, node: Any, closed: list[tuple[int, int]]) -> Iterator[Region]:
+        redirects = [child for child in node.children if child.type == "heredoc_redirect"]
+        if len(redirects) != 1:
+            return
+        parts = {child.type: child for child in redirects[0].children}
+        body, opening = parts.get("heredoc_body"), parts.get("heredoc_start")
+        if body is None or opening is None:
+            return
+        start, end = self.span(body)
+        start = self.line_start(start)
+        closing = parts.get("heredoc_end")
+        if closing is not None:
+            end = self.line_start(self.span(closing)[0])
+        kind = self._heredoc_kind(node, redirects[0])
+        literal = self.raw(opening)[:1] in ("'", '"', "\\")
+        if kind is None:
+            return
+        if not literal and re.search(r"[$`\\]", self.text[start:end]):
+            closed.append((start, end))
+            return
+        if end < len(self.text) and not self.text[start:end].endswith("\n"):
+            newline = re.compile(r"\r?\n").match(self.text, end)
+            end = newline.end() if newline else end
+        if parts.get("<<-") is not None:
+            yield self._tabbed(kind, start, end)
+        else:
+            yield plain_region(self, kind, start, end)
+
+    def _heredoc_kind(self, node: Any, redirect: Any) -> str | None:
+        targets = [child for child in (*node.children, *redirect.children) if child.type == "file_redirect"]
+        for target in targets:
+            if self.raw(target).lstrip("0123456789").startswith(">"):
+                return _kind(self._value(target.named_children[-1]))
+        start = self.span(redirect)[0]
+        line = self.text[start : self.line_end(start)]
+        piped = re.search(r"\|\s*(?P<name>[\w./-]+)(?:\s+-)?\s*$", line)
+        if piped is not None:
+            name = piped["name"].rpartition("/")[2]
+            return "python" if _PYTHON.fullmatch(name) else "shell" if name in _SHELLS else None
+        command = next((child for child in node.children if child.type == "command"), None)
+        words = [word.value or "" for word in self._command(command).words] if command is not None else []
+        words += [self._value(child) or "" for child in redirect.children if child.type == "word"]
+        arguments = [word for word in words[1:] if not word.startswith("-")]
+        if not words:
+            return None
+        if words[0] == "tee" and arguments:
+            return _kind(arguments[0])
+        if _PYTHON.fullmatch(words[0]) and not arguments:
+            return "python"
+        return "shell" if words[0] in _SHELLS and not arguments else None
+
+    def _tabbed(self, kind: str, start: int, end: int) -> Region:
+        inner = Text(self.text[start:end])
+        lines = []
+        for line, offset in zip(inner.lines, inner.line_starts, strict=False):
+            tabs = len(line) - len(line.lstrip("\t"))
+            lines.append((start + offset + tabs, start + offset + len(line)))
+        tabs = min(
+            (begin - self.line_start(begin) for begin, stop in lines if self.text[begin:stop].strip()), default=0
+        )
+        lines = [(min(self.line_start(begin) + tabs, begin), stop) for begin, stop in lines]
+        return Lines(self, lines, lambda new: ["\t" * tabs] * len(new)).region(kind)
+
+
+def _kind(file: str | None) -> str | None:
+    row = by_name((file or "").rpartition("/")[2])
+    return row.name if row is not None else None
+
+
+def _is_condition(body: Any, node: Any) -> bool:
+    """Whether a child of a compound statement is not a statement of its block: a condition, a pattern."""
+    if body.type in ("if_statement", "elif_clause"):
+        then = next((child.start_byte for child in body.children if child.type == "then"), body.end_byte)
+        return bool(node.start_byte < then)
+    if body.type == "case_item":
+        return bool(node == body.child_by_field_name("value"))
+    return False
+
+
+def _offsets(text: str) -> list[int]:
+    """For each byte of a text in UTF-8, the number of its character."""
+    found: list[int] = []
+    for number, character in enumerate(text):
+        found += [number] * len(character.encode("utf-8", "surrogatepass"))
+    return [*found, len(text)]

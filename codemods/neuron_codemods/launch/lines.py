@@ -1,0 +1,160 @@
+"""The launches in a shell script: which command starts which Python script, with which arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import PurePath
+
+from neuron_codemods.data.launch import rows
+from neuron_codemods.kinds.shell import Assignment, Command, Shell, Word
+from neuron_codemods.project import ModuleFacts, Project
+
+WRAPPER = "neuron_parallel_compile"
+
+_LAUNCHERS = frozenset(
+    (
+        "torchrun",
+        "accelerate",
+        "deepspeed",
+        WRAPPER,
+        "srun",
+        "mpirun",
+        "nohup",
+        "time",
+        "exec",
+        "env",
+        "sudo",
+        "numactl",
+        "timeout",
+        "nice",
+        "xargs",
+        "docker",
+        "podman",
+        "apptainer",
+        "singularity",
+        "poetry",
+        "uv",
+        "pipenv",
+        "stdbuf",
+    )
+)
+_PYTHON = re.compile(r"python[\d.]*")
+_OUTSIDE = frozenset(("docker", "podman", "apptainer", "singularity", "sudo", "ssh", "kubectl", "mpirun"))
+"""Commands that do not pass on their environment."""
+_DISTINCT = frozenset(name for name in rows("neuron flag") if name not in ("tensor_parallel_size", "fuse_qkv"))
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """A command that starts a Python script."""
+
+    command: Command
+    launcher: int
+    """The index of the word that starts the processes: ``torchrun`` in ``srun torchrun``."""
+    script: int
+    """The index of the script's word, or of the module behind ``-m``."""
+    name: str
+    """The file name of the script."""
+    path: str
+    in_value: bool = False
+    """Whether the command is the value of a variable, so that it cannot begin with an assignment."""
+
+    @property
+    def arguments(self) -> Sequence[Word]:
+        """The words behind the script."""
+        return self.command.words[self.script + 1 :]
+
+    @property
+    def passes_on(self) -> bool:
+        """Whether the script sees the environment that the command gets."""
+        words = self.command.words[: self.launcher]
+        return not self.in_value and not any((word.value or "").rpartition("/")[2] in _OUTSIDE for word in words)
+
+
+@lru_cache(maxsize=16)
+def launches(shell: Shell) -> tuple[Launch, ...]:
+    """All launches of a script, in order."""
+    found = [launch for command in shell.commands for launch in _launch(shell, command)]
+    for assignment in shell.assignments:  # CMD="torchrun train.py", which eval or an expansion runs
+        if not assignment.is_array and len(assignment.words) > 1 and assignment.words[0].value is not None:
+            words = assignment.words
+            held = Command(words[0].start, words[-1].end, words, (), assignment.node)
+            found += [replace(launch, in_value=True) for launch in _launch(shell, held)]
+    return tuple(found)
+
+
+def _launch(shell: Shell, command: Command) -> Iterator[Launch]:
+    words = command.words
+    if not words or not (_is_launcher(command.name) or words[0].value is None):
+        return
+    launcher = 0
+    for index, word in enumerate(words):
+        known = shell.known(word) or ""
+        name = known.rpartition("/")[2]
+        if index and not launcher and (name in ("torchrun", "accelerate") or _PYTHON.fullmatch(name)):
+            launcher = index
+        text = known or word.raw.strip("\"'")
+        if index and text.endswith(".py"):
+            yield Launch(command, launcher, index, text.rpartition("/")[2], text)
+            return
+        if index and (shell.known(words[index - 1]) == "-m") and not text.startswith(_MODULE_LAUNCHERS):
+            yield Launch(command, launcher, index, text.rpartition(".")[2] + ".py", text.replace(".", "/") + ".py")
+            return
+
+
+_MODULE_LAUNCHERS = ("torch.distributed", "accelerate.commands", "neuron_shim.simulate", "optimum.")
+
+
+def _is_launcher(name: str) -> bool:
+    return name in _LAUNCHERS or _PYTHON.fullmatch(name) is not None
+
+
+def facts_of(launch: Launch, project: Project) -> ModuleFacts | None:
+    """What is known of the script that is started."""
+    found = project.scripts.get(launch.name, [])
+    parts = PurePath(launch.path).parts
+    for facts in found:
+        if PurePath(facts.path).parts[-len(parts) :] == parts:
+            return facts
+    return found[0] if len(found) == 1 else None
+
+
+def variables_of(shell: Shell, words: Sequence[Word]) -> list[Assignment]:
+    """The assignments to the variables in some words, and to those in their values."""
+    found: dict[str, list[Assignment]] = {}
+    names = [name for word in words for name in word.variables]
+    while names:
+        name = names.pop()
+        if name not in found:
+            found[name] = shell.assigned(name)
+            names += [inner for assignment in found[name] for word in assignment.words for inner in word.variables]
+    return [assignment for assignments in found.values() for assignment in assignments]
+
+
+def is_concerned(shell: Shell, launch: Launch, facts: ModuleFacts | None) -> bool:
+    """Whether a script reads training arguments from its command line and is, or was, written for Optimum Neuron."""
+    if facts is not None:
+        return facts.script.parses
+    if "vllm" in shell.text[launch.command.start : launch.command.end]:
+        return False
+    flags = {flag_name(word) for word in launch.arguments}
+    for assignment in variables_of(shell, launch.arguments):
+        flags |= {flag_name(word) for word in assignment.words}
+    if flags & _DISTINCT or wraps(launch.command):
+        return True
+    return "tensor_parallel_size" in flags and re.search(r"(?i)neuron", shell.text) is not None
+
+
+def wraps(command: Command) -> bool:
+    """Whether a command is run by ``neuron_parallel_compile``."""
+    return any((word.value or "").rpartition("/")[2] == WRAPPER for word in command.words)
+
+
+def flag_name(word: Word) -> str:
+    """The name in a flag, without dashes and value: ``zero_1`` for ``--zero-1=true``; empty if it is none."""
+    if not word.raw.startswith("--"):
+        return ""
+    return word.raw[2:].partition("=")[0].replace("-", "_")

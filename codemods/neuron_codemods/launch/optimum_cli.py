@@ -1,0 +1,187 @@
+"""Takes the commands of `optimum-cli` for Neuron away.
+
+Nothing is exported ahead of time, compiled graphs are not shared on the Hub, and checkpoints are whole: these steps
+have nothing left to do. Where a later command uses what they wrote, a person has to say what it should use instead.
+
+https://huggingface.co/docs/optimum-neuron/guides/export_model
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from neuron_codemods.data.launch import Row, rows
+from neuron_codemods.edits import Edit
+from neuron_codemods.kinds.shell import Command, Shell, Word
+from neuron_codemods.launch.lines import flag_name
+from neuron_codemods.model import Case, Outcome, Rule
+from neuron_codemods.project import Project
+from neuron_codemods.texts import Change
+
+RULE = Rule(
+    code="NM405",
+    name="optimum-cli",
+    summary="Commands of optimum-cli for Neuron.",
+    url="https://huggingface.co/docs/optimum-neuron/guides/export_model",
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
+    kind="shell",
+)
+
+_SERVE = {
+    "dtype": "--dtype",
+    "tensor_parallel_size": "--tensor-parallel-size",
+    "batch_size": "--max-num-seqs",
+    "sequence_length": "--max-model-len",
+    "port": "--port",
+    "served_model_name": "--served-model-name",
+}
+_SWITCHES = frozenset(
+    (
+        "trust_remote_code",
+        "dynamic_batch_size",
+        "disable_validation",
+        "output_hidden_states",
+        "output_attentions",
+        "disable_weights_neff_inline",
+        "disable_neuron_cache",
+        "inline_weights_neff",
+        "disable_fast_relayout",
+        "disable_fallback",
+    )
+)
+_LISTS = frozenset(("lora_model_ids", "lora_weight_names", "lora_adapter_names", "lora_scales", "controlnet_ids"))
+
+
+def check(shell: Shell, project: Project) -> Iterator[Change]:
+    for command in shell.commands:
+        row, index = _row(command)
+        if row is not None:
+            yield from _change(shell, command, row, command.words[index:])
+
+
+def _row(command: Command) -> tuple[Row | None, int]:
+    """The row of a command, and the index of its first argument."""
+    said = [
+        (word.value or "").rpartition("/")[2] if number == 0 else word.value
+        for number, word in enumerate(command.words)
+    ]
+    if said and said[0] and re.fullmatch(r"python[\d.]*", said[0]):
+        said[0] = "python"
+    for row in rows("command").values():
+        parts = row.name.split()
+        if row.action not in ("keep", "unwrap") and said[: len(parts)] == parts:
+            return row, len(parts)
+    return None, 0
+
+
+def _change(shell: Shell, command: Command, row: Row, arguments: Sequence[Word]) -> Iterator[Change]:
+    span = (command.start, command.end)
+    if row.action == "rename":
+        first, last = command.words[0], command.words[len(row.name.split()) - 1]
+        edit = Edit.replace((first.start, last.end), row.native)
+        yield Change(Outcome.REWRITTEN, span, f"{row.name} is {row.native} now.", (edit,))
+        return
+    if row.action == "serve":
+        yield Change(Outcome.MANUAL, span, f"Serve with {_serving(arguments)}. {row.reason}")
+        return
+    made, given = _folders(row, arguments)
+    message = f"{row.name} goes. {row.reason}"
+    if given and made:
+        message += f" Load {given} where {made} was loaded." if made != given else ""
+    edit_or_none = shell.remove(command.node)
+    if edit_or_none is None:
+        yield Change(Outcome.MANUAL, span, f"Take this out of what depends on it. {message}")
+    elif made and made != given and _is_used(shell, made, span):
+        yield Change(Outcome.MANUAL, span, message.replace(" goes.", " has nothing left to do.", 1))
+    else:
+        outcome = Outcome.REVIEW if row.action in ("export", "consolidate") else Outcome.REWRITTEN
+        yield Change(outcome, span, message, (edit_or_none,))
+
+
+def _folders(row: Row, arguments: Sequence[Word]) -> tuple[str, str]:
+    """What a command writes, and what it reads."""
+    if row.action not in ("export", "consolidate"):
+        return "", ""
+    given, free = "", []
+    index = 0
+    while index < len(arguments):
+        word = arguments[index]
+        name = flag_name(word) or ("model" if word.raw == "-m" else "format" if word.raw == "-f" else "")
+        if not word.raw.startswith("-"):
+            free.append(word.raw)
+        elif name == "model":
+            given = word.raw.partition("=")[2]
+            if not given and index + 1 < len(arguments):
+                index += 1
+                given = arguments[index].raw
+        elif name and "=" not in word.raw and name not in _SWITCHES:
+            index += 1
+            while name in _LISTS and index + 1 < len(arguments) and not arguments[index + 1].raw.startswith("-"):
+                index += 1
+        index += 1
+    if row.action == "export":
+        return (free[-1] if free else ""), given
+    return (free[1] if len(free) > 1 else ""), (free[0] if free else "")
+
+
+def _is_used(shell: Shell, folder: str, span: tuple[int, int]) -> bool:
+    """Whether a folder is named anywhere else in the script."""
+    plain = folder.strip("\"'").rstrip("/")
+    if not plain:
+        return False
+    before, after = shell.text[: span[0]], shell.text[span[1] :]
+    if plain.startswith("$"):
+        return plain in after
+    pattern = re.compile(rf"(?<![\w/.-]){re.escape(plain)}(?![\w.-])")
+    return bool(pattern.search(before) or pattern.search(after))
+
+
+def _serving(arguments: Sequence[Word]) -> str:
+    """The command of vLLM with the same settings."""
+    model, flags = "MODEL", []
+    index = 0
+    while index < len(arguments):
+        word = arguments[index]
+        name, value = flag_name(word) or ("model" if word.raw == "-m" else ""), word.raw.partition("=")[2]
+        if not value and index + 1 < len(arguments) and not arguments[index + 1].raw.startswith("--"):
+            index += 1
+            value = arguments[index].raw
+        if name == "model":
+            model = value or model
+        elif name in _SERVE:
+            flags.append(f"{_SERVE[name]} {value}")
+        index += 1
+    return " ".join(["vllm serve", model, *flags])
+
+
+CASES = (
+    Case(
+        "an export",
+        """set -e
+# compile the model
+optimum-cli export neuron --model bert-base-uncased --batch_size 1 bert_neuron/
+
+python other.py
+""",
+        "set -e\n\npython other.py\n",
+        (Outcome.REVIEW,),
+    ),
+    Case(
+        "a cache and a consolidation",
+        "optimum-cli neuron cache set me/cache && python train.py\noptimum-cli neuron consolidate out out/whole\n",
+        "python train.py\n",
+        (Outcome.REWRITTEN, Outcome.REVIEW),
+    ),
+    Case(
+        "a server",
+        "optimum-cli neuron serve -m gpt2 --batch_size 4 --port 8000\n",
+        "# TODO(neuron-migrate NM405): Serve with vllm serve gpt2 --max-num-seqs 4 --port 8000. vLLM for Neuron is a "
+        "package of its own: https://huggingface.co/docs/optimum-neuron/guides/export_model\n"
+        "optimum-cli neuron serve -m gpt2 --batch_size 4 --port 8000\n",
+        (Outcome.MANUAL,),
+    ),
+    Case("another export", "optimum-cli export onnx --model gpt2 out/\n"),
+    Case("a line that is printed", 'echo "run optimum-cli export neuron first"\n'),
+    Case("a program of the same start", "optimum-client neuron cache set x\n"),
+)

@@ -1,0 +1,89 @@
+"""Which launches only compile: those wrapped by ``neuron_parallel_compile``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from neuron_codemods.kinds.shell import Assignment, Command, Shell, Word
+from neuron_codemods.launch.lines import WRAPPER, launches, wraps
+
+_VALUED = frozenset(("--command", "--num_parallel", "--num-parallel"))
+
+
+@dataclass(frozen=True)
+class Precompiled:
+    """The wrapped commands of a script."""
+
+    doomed: frozenset[int]
+    """Where the commands start that go: the same launch follows without the wrapper, or the cache is managed."""
+    unwrapped: tuple[tuple[Command, int], ...]
+    """The others, each with the index of the first word of what they wrap."""
+
+
+@lru_cache(maxsize=16)
+def precompiled(shell: Shell) -> Precompiled:
+    """The wrapped commands of a script."""
+    doomed: set[int] = set()
+    unwrapped: list[tuple[Command, int]] = []
+    started = [(launch.command, launch.name) for launch in launches(shell)]
+    names = {command.start: name for command, name in started}
+    for command in shell.commands:
+        index = _wrapper(command)
+        if index is None:
+            continue
+        inner = _inner(command, index)
+        if inner is None:
+            doomed.add(command.start)
+            continue
+        name = names.get(command.start)
+        follows = any(
+            other.start > command.end and not wraps(other) and name == also
+            for other, also in started
+            if name is not None and _together(command, other)
+        )
+        if follows:
+            doomed.add(command.start)
+        else:
+            unwrapped.append((command, inner))
+    return Precompiled(frozenset(doomed), tuple(unwrapped))
+
+
+def _wrapper(command: Command) -> int | None:
+    for index, word in enumerate(command.words):
+        if (word.value or "").rpartition("/")[2] == WRAPPER:
+            return index
+    return None
+
+
+def _inner(command: Command, wrapper: int) -> int | None:
+    """The index of the first word that is wrapped; None where the wrapper only manages its cache."""
+    index = wrapper + 1
+    words = command.words
+    while index < len(words) and words[index].raw.startswith("-"):
+        index += 2 if words[index].raw in _VALUED else 1
+    return index if index < len(words) else None
+
+
+def _together(command: Command, other: Command) -> bool:
+    """Whether the other command runs whenever the first does: it stands in the same block or in one around it."""
+    block = command.node.parent
+    while block is not None and block.type in ("list", "redirected_statement", "pipeline"):
+        block = block.parent
+    around = other.node.parent
+    while around is not None and around.type in ("list", "redirected_statement", "pipeline"):
+        around = around.parent
+    while block is not None:
+        if block == around:
+            return True
+        block = block.parent
+    return False
+
+
+def wrapping_words(shell: Shell) -> Iterator[tuple[Word, Assignment]]:
+    """The wrapper where it is a word in the value of a variable."""
+    for assignment in shell.assignments:
+        for word in assignment.words:
+            if (word.value or "").rpartition("/")[2] == WRAPPER:
+                yield word, assignment
