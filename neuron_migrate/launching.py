@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-FLAGS = "Drop the Neuron flags (--tensor_parallel_size, --zero_1, ...) from the launch scripts."
+FLAGS = "Launch lines that were not among these files lose their Neuron flags (--tensor_parallel_size, --zero_1, ...)."
 SIZES = "TP_SIZE x FSDP_SIZE must be the number of processes; FSDP_SIZE, if not set, is what is missing."
 
 

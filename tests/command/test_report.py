@@ -211,7 +211,9 @@ def _launches(project: Project) -> Project:
     )
 
 
-ADVICE = "Drop the Neuron flags (--tensor_parallel_size, --zero_1, ...) from the launch scripts.\n"
+ADVICE = (
+    "Launch lines that were not among these files lose their Neuron flags (--tensor_parallel_size, --zero_1, ...).\n"
+)
 SIZES = "TP_SIZE x FSDP_SIZE must be the number of processes; FSDP_SIZE, if not set, is what is missing. "
 
 
