@@ -50,7 +50,7 @@ class ModuleFacts:
     script: Script = field(default_factory=Script)
     """What its launch line needs to know."""
     originals: tuple[tuple[str, str], ...] = ()
-    """For a launcher that exports models: pairs of a folder, as ``folder_of`` knows it, and the model exported to it."""
+    """For a launcher that exports models: pairs of a folder, as ``folder_of`` knows it, and the exported model."""
 
     @property
     def dotted(self) -> tuple[str, ...]:
