@@ -17,6 +17,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.renaming import erased, imported
 from neuron_codemods.training.parallel import trains
 from neuron_codemods.values import literal
+from neuron_codemods.xla.evidence import is_on
 
 RULE = Rule(
     code="NM124",
@@ -32,7 +33,7 @@ _READERS = frozenset({"os.environ.get", "os.getenv"})
 
 
 def check(module: Module) -> Iterator[Change]:
-    if not (trains(module) or any(symbol.name == _FUNCTION for _, symbol in imported(module))):
+    if not (trains(module) or is_on(module) or any(symbol.name == _FUNCTION for _, symbol in imported(module))):
         return
     gone: set[ast.AST] = set()
     for statement in module.names.statements:

@@ -300,7 +300,7 @@ def _moving(module: Module, loop: ast.For, made: _Made) -> tuple[list[AnyEdit], 
     if (
         isinstance(device, (ast.Name, ast.Attribute))
         and stack_free(module, device)
-        and visible(module, device, loop.body[0])
+        and (_is_of_self(device) or visible(module, device, loop.body[0]))
         and not _is_self_elsewhere(module, device, loop, made)
     ):
         where = module.source.segment(device)
@@ -313,9 +313,17 @@ def _moving(module: Module, loop: ast.For, made: _Made) -> tuple[list[AnyEdit], 
     return [InsertLines(loop.body[0], (line,))], words.requires
 
 
+def _is_of_self(device: ast.expr) -> bool:
+    return isinstance(device, ast.Attribute) and isinstance(device.value, ast.Name) and device.value.id == "self"
+
+
 def _is_self_elsewhere(module: Module, device: ast.expr, loop: ast.For, made: _Made) -> bool:
     names = {node.id for node in ast.walk(device) if isinstance(node, ast.Name)}
-    return "self" in names and module.function(loop) is not module.function(made.call)
+    return "self" in names and _class(module, loop) is not _class(module, made.call)
+
+
+def _class(module: Module, node: ast.AST) -> ast.ClassDef | None:
+    return next((above for above in module.ancestors(node) if isinstance(above, ast.ClassDef)), None)
 
 
 def _moves_already(loop: ast.For, target: ast.expr) -> bool:

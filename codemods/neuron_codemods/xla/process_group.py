@@ -72,7 +72,7 @@ def _group(module: Module, call: ast.Call, position: int) -> Iterator[Change]:
         yield Change(Outcome.MANUAL, call, "Leave out the backend xla, and name the arguments behind it.")
         return
     message = "The process group gets the backend of the accelerator that torch finds: neuron on Trainium."
-    yield Change(Outcome.REWRITTEN, call, message, (CallEdit(call, removed=frozenset(removed)),))
+    yield Change(Outcome.REWRITTEN, call, message, (CallEdit(call, removed=frozenset(removed)),), launch="")
 
 
 def _started(module: Module, use: Use, call: ast.Call) -> Change | None:

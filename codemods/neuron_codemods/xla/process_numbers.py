@@ -11,11 +11,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.edits import AnyEdit, Change, Edit
+from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.values import keyword, literal, remove_argument, rename_argument
-from neuron_codemods.xla import uses
+from neuron_codemods.xla import metrics, uses
 from neuron_codemods.xla.uses import Use
 from neuron_codemods.xla.writing import Words, is_alone, is_whole, under
 
@@ -87,6 +87,10 @@ def _mastered(module: Module, call: ast.Call, words: Words) -> Edit | None:
 
 def _printed(module: Module, use: Use, call: ast.Call, words: Words) -> Change | None:
     statement = is_whole(module, call)
+    told = metrics.printed(module, call)
+    if statement is not None and told is not None:
+        message = "What was printed goes: there are no counters of lazy graphs any more."
+        return Change(Outcome.REWRITTEN, use.node, message, (RemoveStatement(statement), *use.erases, *told.erases))
     given, stream = keyword(call, "local"), keyword(call, "fd")
     local = literal(given.value) if given is not None else False
     if statement is None or not isinstance(local, bool):

@@ -13,10 +13,12 @@ from neuron_codemods.xla.uses import Use
 from neuron_codemods.xla.writing import Words
 
 
-def changes(module: Module, code: str) -> Iterator[Change]:
+def changes(module: Module, code: str, done: frozenset[ast.AST] = frozenset()) -> Iterator[Change]:
     """What the table says about each use of the names of one rule; an imported name is marked once."""
     marked: set[ast.AST] = set()
     for use in uses.of_rule(module, code):
+        if use.node in done:
+            continue
         change = renamed(module, use)
         if change is not None:
             yield change

@@ -23,12 +23,15 @@ class Use:
     """The expression that stands for the name: ``xm.mark_step``."""
     erases: tuple[EraseAttribute, ...]
     """What to ask for when the use goes: the import goes with the last one."""
-    rest: tuple[str, ...] = ()
-    """The attributes behind the name."""
 
     @property
     def symbol(self) -> str:
         return self.row.symbol if self.row.symbol != "*" else _last(self.node)
+
+
+def _length(chain: ast.expr) -> int:
+    """How many attributes stand behind the name that a chain begins with."""
+    return 1 + _length(chain.value) if isinstance(chain, ast.Attribute) else 0
 
 
 def _last(node: ast.Name | ast.Attribute) -> str:
@@ -81,11 +84,15 @@ def _use(module: Module, reference: Reference) -> Use | None:
         return None
     row, rest = found
     node = chain
+    if row.symbol == "*":
+        # The name is what stands behind the module of the row; what comes behind that is its own affair.
+        extra = len((module.resolve(chain) or qualified).split(".")) - len(row.module.split(".")) - 1
+        rest = ("",) * min(extra, _length(chain))
     for _ in rest:
         assert isinstance(node, ast.Attribute)
         assert isinstance(node.value, (ast.Attribute, ast.Name))
         node = node.value
-    return Use(row, node, tuple(EraseAttribute(item, node) for item in _imports_of(module, reference)), rest)
+    return Use(row, node, tuple(EraseAttribute(item, node) for item in _imports_of(module, reference)))
 
 
 def _imports_of(module: Module, reference: Reference) -> Iterator[Binding]:

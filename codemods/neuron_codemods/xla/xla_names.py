@@ -8,12 +8,13 @@ https://docs.pytorch.org/docs/stable/index.html
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from neuron_codemods.edits import Change
+from neuron_codemods.edits import Change, RemoveStatement
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.xla import rows
+from neuron_codemods.xla import metrics, rows, uses
 
 RULE = Rule(
     code="NM610",
@@ -25,7 +26,16 @@ RULE = Rule(
 
 
 def check(module: Module) -> Iterator[Change]:
-    yield from rows.changes(module, RULE.code)
+    done: set[ast.AST] = set()
+    for use in uses.of_rule(module, RULE.code):
+        statement = metrics.is_printed(module, use)
+        if statement is None:
+            continue
+        done.add(use.node)
+        if not metrics.is_master_print(module, statement):
+            message = "What was printed goes: there are no counters of lazy graphs any more."
+            yield Change(Outcome.REWRITTEN, use.node, message, (RemoveStatement(statement), *use.erases))
+    yield from rows.changes(module, RULE.code, frozenset(done))
 
 
 CASES = (
@@ -52,7 +62,12 @@ torch.manual_seed(seed)
     ),
     Case(
         "counters of lazy graphs",
-        "import torch_neuronx\nimport torch_xla.debug.metrics as met\n\nprint(met.metrics_report(), torch_neuronx)\n",
+        """import torch_neuronx
+import torch_xla.debug.metrics as met
+
+print(met.metrics_report())
+print(met.metrics_report(), torch_neuronx)
+""",
         """import torch_neuronx
 import torch_xla.debug.metrics as met
 
@@ -60,7 +75,7 @@ import torch_xla.debug.metrics as met
 names operations that ran on the CPU: https://docs.pytorch.org/docs/stable/index.html
 print(met.metrics_report(), torch_neuronx)
 """,
-        (Outcome.MANUAL,),
+        (Outcome.REWRITTEN, Outcome.MANUAL),
     ),
     Case(
         "an imported name is marked once",

@@ -1,0 +1,297 @@
+"""Deletes, renames or marks environment variables of the XLA stack that a script sets or reads in Python.
+
+What only XLA read (`PJRT_DEVICE`, `XLA_*`, `NEURON_FUSE_SOFTMAX`) goes; what has another name now is renamed; what
+changed the numbers of a run (`XLA_USE_BF16`) is marked. `NEURON_CC_FLAGS` and what the runtime reads stay.
+
+https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement
+from neuron_codemods.model import Case, Outcome, Rule
+from neuron_codemods.module import Module
+from neuron_codemods.values import UNKNOWN, literal, remove_argument
+from neuron_codemods.xla import evidence
+from neuron_codemods.xla.table import Variable, variable
+from neuron_codemods.xla.writing import is_whole
+
+RULE = Rule(
+    code="NM615",
+    name="environment-variable",
+    summary="os.environ of XLA_USE_BF16, NEURON_CC_FLAGS, NEURON_COMPILE_CACHE_URL and others, by their rows.",
+    url="https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html",
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
+)
+
+_ENVIRONMENT = frozenset({"os.environ", "os.environb"})
+_WRITES = frozenset({"os.environ.setdefault", "os.environ.pop", "os.putenv", "os.unsetenv", "os.environ.__setitem__"})
+_READS = frozenset({"os.environ.get", "os.getenv"})
+_PRECOMPILATION = frozenset({"NEURON_EXTRACT_GRAPHS_ONLY", "NEURON_PARALLEL_COMPILE"})
+"""What another rule (NM124) folds where they are read."""
+_FLAGS = "NEURON_CC_FLAGS"
+_WRAPPER_FLAG = re.compile(r"""\s*--(cache_dir(=[^\s"']*|\s+(?!-)[^\s"']+)?|retry_failed_compilation)""")
+"""Options of the wrapper around the compiler, which is gone."""
+_OFF = frozenset({"", "0", "false", "False"})
+
+
+def check(module: Module) -> Iterator[Change]:
+    if not (evidence.is_on(module) and (module.uses_stack or module.uses_neuron)):
+        return
+    for constant in module.names.strings:
+        if not isinstance(constant.value, str) or not module.is_placed(constant):
+            continue
+        row = variable(constant.value)
+        if row is None or row.is_kept or constant.value.endswith("_"):
+            continue
+        place = _place(module, constant)
+        if place is not None:
+            change = _change(module, constant, row, *place)
+            if change is not None:
+                yield change
+
+
+def _place(module: Module, constant: ast.Constant) -> tuple[str, ast.stmt | None, ast.expr | None] | None:
+    """How a variable is met: ``set``, ``unset``, ``read`` or ``entry``; the statement that is no more than that; the value."""
+    above = module.parent(constant)
+    if isinstance(above, ast.Subscript) and module.resolve(above.value) in _ENVIRONMENT:
+        return _subscript(module, above)
+    if isinstance(above, ast.Call) and above.args[:1] == [constant]:
+        function = module.resolve(above.func) or ""
+        if function in _WRITES:
+            value = above.args[1] if len(above.args) > 1 else None
+            kind = "unset" if function.endswith(("pop", "unsetenv")) else "set"
+            return kind, is_whole(module, above), value
+        if function in _READS:
+            return "read", None, None
+    if isinstance(above, ast.Compare) and above.left is constant:
+        environment = isinstance(above.ops[0], (ast.In, ast.NotIn)) and len(above.ops) == 1
+        if environment and module.resolve(above.comparators[0]) in _ENVIRONMENT:
+            return "read", None, None
+    if isinstance(above, ast.Dict) and constant in above.keys and _is_update(module, above):
+        return "entry", None, above.values[above.keys.index(constant)]
+    return None
+
+
+def _subscript(module: Module, node: ast.Subscript) -> tuple[str, ast.stmt | None, ast.expr | None]:
+    statement = module.parent(node)
+    if isinstance(node.ctx, ast.Load):
+        return "read", None, None
+    if isinstance(statement, ast.Assign):
+        return "set", statement if len(statement.targets) == 1 else None, statement.value
+    if isinstance(statement, ast.AugAssign):
+        return "set", statement, statement.value
+    whole = isinstance(statement, ast.Delete) and len(statement.targets) == 1
+    return "unset", statement if whole else None, None  # type: ignore[return-value]
+
+
+def _is_update(module: Module, mapping: ast.Dict) -> bool:
+    call = module.parent(mapping)
+    return isinstance(call, ast.Call) and module.resolve(call.func) == "os.environ.update"
+
+
+def _change(
+    module: Module,
+    constant: ast.Constant,
+    row: Variable,
+    kind: str,
+    statement: ast.stmt | None,
+    value: ast.expr | None,
+) -> Change | None:
+    name = str(constant.value)
+    if kind == "read":
+        return _read(module, constant, row, name)
+    if name == _FLAGS:
+        return _flags(module, constant, row, value)
+    message = row.message.replace(row.name, name)
+    given = literal(value)
+    if row.native:
+        if kind != "unset" and isinstance(given, str) and given.startswith("s3://"):
+            return Change(Outcome.MANUAL, constant, f"Name a folder in {row.native} instead of {given}: {message}")
+        return Change(Outcome(row.outcome), constant, message, (_renamed(module, constant, row.native),))
+    if row.outcome == Outcome.MANUAL.value and not (kind == "unset" or given in _OFF):
+        return Change(Outcome.MANUAL, constant, message)
+    edit: AnyEdit
+    if kind == "entry":
+        mapping = module.parent(constant)
+        assert isinstance(mapping, ast.Dict)
+        entry = _entry(mapping, constant)
+        edit = remove_argument(mapping, entry)
+    elif statement is not None:
+        edit = RemoveStatement(statement)
+    else:
+        return Change(Outcome.MANUAL, constant, f"Delete this by hand: {message}")
+    return Change(Outcome.REWRITTEN, constant, _gone(row, name, message), (edit,))
+
+
+def _gone(row: Variable, name: str, message: str) -> str:
+    return f"{name} goes: nothing reads it any more." if row.outcome == Outcome.MANUAL.value else message
+
+
+def _entry(mapping: ast.Dict, constant: ast.Constant) -> ast.keyword:
+    from neuron_codemods.values import entries
+
+    return entries(mapping)[mapping.keys.index(constant)]
+
+
+def _renamed(module: Module, constant: ast.Constant, name: str) -> Edit:
+    start, end = module.source.span(constant)
+    text = module.source.text[start:end]
+    return Edit.replace((start, end), text.replace(str(constant.value), name))
+
+
+def _read(module: Module, constant: ast.Constant, row: Variable, name: str) -> Change | None:
+    if name in _PRECOMPILATION or name == _FLAGS:
+        return None
+    if row.native:
+        return Change(
+            Outcome(row.outcome),
+            constant,
+            row.message.replace(row.name, name),
+            (_renamed(module, constant, row.native),),
+        )
+    return Change(Outcome.MANUAL, constant, f"Delete what depends on {name}: nothing sets or reads it any more.")
+
+
+def _flags(module: Module, constant: ast.Constant, row: Variable, value: ast.expr | None) -> Change | None:
+    """Compiler flags stay, without the options of the wrapper."""
+    edits = (
+        tuple(
+            Edit(*module.source.span(part), lambda text: _WRAPPER_FLAG.sub("", text))
+            for part in ast.walk(value)
+            if value is not None
+            if isinstance(part, ast.Constant) and isinstance(part.value, str) and _WRAPPER_FLAG.search(part.value)
+            if module.is_placed(part) and not isinstance(module.parent(part), ast.JoinedStr)
+        )
+        if value is not None
+        else ()
+    )
+    if not edits and (value is None or literal(value) is UNKNOWN):
+        return Change(Outcome.REVIEW, constant, row.message)
+    message = row.message
+    if edits:
+        message += " --cache_dir and --retry_failed_compilation go: TORCH_NEURONX_NEFF_CACHE_DIR names the cache."
+    return Change(Outcome.REVIEW, constant, message, edits)
+
+
+CASES = (
+    Case(
+        "what only XLA read",
+        """import os
+import torch_neuronx
+
+os.environ["PJRT_DEVICE"] = "NEURON"
+os.environ.setdefault("XLA_IR_DEBUG", "1")
+os.environ["NEURON_FUSE_SOFTMAX"] = "1"; os.environ["MALLOC_ARENA_MAX"] = "64"
+os.environ.pop("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", None)
+os.environ["XLA_USE_BF16"] = "0"
+print(torch_neuronx)
+""",
+        """import os
+import torch_neuronx
+
+os.environ["MALLOC_ARENA_MAX"] = "64"
+print(torch_neuronx)
+""",
+        (Outcome.REWRITTEN,) * 5,
+    ),
+    Case(
+        "other names",
+        """import os
+import torch_neuronx
+
+os.environ["NEURON_COMPILE_CACHE_URL"] = "/cache"
+os.environ['NEURON_RT_VIRTUAL_CORE_SIZE'] = "2"
+print(torch_neuronx)
+""",
+        """import os
+import torch_neuronx
+
+os.environ["TORCH_NEURONX_NEFF_CACHE_DIR"] = "/cache"
+os.environ['NEURON_LOGICAL_NC_CONFIG'] = "2"
+print(torch_neuronx)
+""",
+        (Outcome.REVIEW, Outcome.REWRITTEN),
+    ),
+    Case(
+        "flags of the compiler",
+        """import os
+import torch_neuronx
+
+os.environ["NEURON_CC_FLAGS"] = "-O1 --cache_dir=/cache --retry_failed_compilation --model-type=transformer"
+os.environ["NEURON_CC_FLAGS"] = os.environ.get("NEURON_CC_FLAGS", "") + " --retry_failed_compilation"
+print(torch_neuronx)
+""",
+        """import os
+import torch_neuronx
+
+os.environ["NEURON_CC_FLAGS"] = "-O1 --model-type=transformer"
+os.environ["NEURON_CC_FLAGS"] = os.environ.get("NEURON_CC_FLAGS", "") + ""
+print(torch_neuronx)
+""",
+        (Outcome.REVIEW, Outcome.REVIEW),
+    ),
+    Case(
+        "entries of a mapping",
+        """import os
+import torch_neuronx
+
+os.environ.update({"XLA_HLO_DEBUG": "1", "NEURON_RT_LOG_LEVEL": "INFO"})
+print(torch_neuronx)
+""",
+        """import os
+import torch_neuronx
+
+os.environ.update({"NEURON_RT_LOG_LEVEL": "INFO"})
+print(torch_neuronx)
+""",
+        (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "what changed the numbers",
+        """import os
+import torch_neuronx
+
+os.environ["XLA_DOWNCAST_BF16"] = "1"
+print(torch_neuronx)
+""",
+        """import os
+import torch_neuronx
+
+# TODO(neuron-migrate NM615): Delete XLA_DOWNCAST_BF16, which nothing reads any more: call model.to(torch.bfloat16) \
+and set NEURON_RT_STOCHASTIC_ROUNDING_EN=1, or keep float32 weights under torch.autocast(neuron_device().type, \
+torch.bfloat16), or pass bf16=True to a trainer: \
+https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
+os.environ["XLA_DOWNCAST_BF16"] = "1"
+print(torch_neuronx)
+""",
+        (Outcome.MANUAL,),
+    ),
+    Case(
+        "what depends on it",
+        'import os\nimport torch_neuronx\n\nif os.environ.get("XLA_USE_BF16"):\n    torch_neuronx.half()\n',
+        """import os
+import torch_neuronx
+
+# TODO(neuron-migrate NM615): Delete what depends on XLA_USE_BF16: nothing sets or reads it any more: \
+https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
+if os.environ.get("XLA_USE_BF16"):
+    torch_neuronx.half()
+""",
+        (Outcome.MANUAL,),
+    ),
+    Case(
+        "what is still read",
+        'import os\nimport torch_neuronx\n\nos.environ["NEURON_RT_STOCHASTIC_ROUNDING_EN"] = "1"\n',
+    ),
+    Case("a variable of another program", 'import os\nimport torch_neuronx\n\nos.environ["XLAB"] = "1"\n'),
+    Case("a mapping of one's own", 'import torch_neuronx\n\nsettings = {}\nsettings["PJRT_DEVICE"] = torch_neuronx\n'),
+    Case("code without Neuron", 'import os\n\nos.environ["XLA_FLAGS"] = "--xla_dump"\n'),
+    Case("code for a TPU", 'import os\nimport torch_xla\n\nos.environ["PJRT_DEVICE"] = "TPU"\n'),
+    Case("a text", 'import torch_neuronx\n\nprint("PJRT_DEVICE", torch_neuronx)\n'),
+    Case("a value", 'import os\nimport torch_neuronx\n\nos.environ["DEVICE"] = "PJRT_DEVICE"\n'),
+)
