@@ -56,7 +56,7 @@ def check(module: Module) -> Iterator[Change]:
 
 
 def _place(module: Module, constant: ast.Constant) -> tuple[str, ast.stmt | None, ast.expr | None] | None:
-    """How a variable is met: ``set``, ``unset``, ``read`` or ``entry``; the statement that is no more than that; the value."""
+    """How a variable is met (``set``, ``unset``, ``read``, ``entry``), the statement that is no more, the value."""
     above = module.parent(constant)
     if isinstance(above, ast.Subscript) and module.resolve(above.value) in _ENVIRONMENT:
         return _subscript(module, above)

@@ -1,4 +1,4 @@
-"""Reports of torch_xla's counters: printing one is all that scripts do with them, and there is nothing to count now."""
+"""Reports of torch_xla's counters: scripts do no more than print them, and there is nothing to count now."""
 
 from __future__ import annotations
 

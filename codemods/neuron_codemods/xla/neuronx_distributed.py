@@ -82,8 +82,8 @@ torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
 layer = ColumnParallelLinear(8, 8)
 rank = parallel_state.get_data_parallel_rank()
 """,
-        """# TODO(neuron-migrate NM613): ColumnParallelLinear has no drop-in: make it a plain torch.nn layer and shard \
-it with a plan of torch.distributed.tensor.parallel (ColwiseParallel), or load the model with \
+        """# TODO(neuron-migrate NM613): ColumnParallelLinear has no drop-in: make it a plain torch.nn layer and \
+shard it with a plan of torch.distributed.tensor.parallel (ColwiseParallel), or load the model with \
 DistributedConfig(tp_size=N): https://docs.pytorch.org/docs/stable/distributed.tensor.parallel.html
 from neuronx_distributed.parallel_layers import ColumnParallelLinear, parallel_state
 
