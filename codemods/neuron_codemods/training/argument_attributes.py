@@ -124,7 +124,7 @@ def _attribute(module: Module, attribute: ast.Attribute, made: Arguments | None)
                 Outcome.MANUAL, attribute, "There are no pipeline stages natively: replace pipeline_parallel_size."
             )
     elif name == "overwrite_output_dir":
-        yield _overwrite(module, attribute, made)
+        yield overwrite(module, attribute, made)
     elif name in _GONE:
         yield Change(Outcome.MANUAL, attribute, _GONE[name])
 
@@ -149,7 +149,7 @@ def _in_double_quotes(module: Module, node: ast.AST) -> bool:
     return False
 
 
-def _overwrite(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Change:
+def overwrite(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Change:
     """Keep a flag that transformers dropped as a field of the script's own arguments."""
     name = "overwrite_output_dir"
     if made is not None and not made.is_parsed:
