@@ -217,7 +217,7 @@ def _convert(
         CallEdit(made.call, added=(*added, *spelled)),
         *_without_import(module, function),
     ]
-    told = f" {', '.join(key for key, _ in added)} is told to it." if added else ""
+    told = f" Told to it now: {', '.join(key for key, _ in added)}." if added else ""
     held = f" Defaults that held before are spelled out: {', '.join(key for key, _ in spelled)}." if spelled else ""
     yield Change(
         Outcome.REVIEW, made.call, f"TrainingArguments becomes {name}.{told}{held}", tuple(all_edits), (config,)
