@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from neuron_codemods.edits import AnyEdit, Change, Edit
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renames.libraries import current, trainer_class
 from neuron_codemods.training.parallel import trains
+from neuron_codemods.training.trainer_overrides import with_parameter
 from neuron_codemods.values import keyword, remove_argument
 
 RULE = Rule(
     code="NM721",
-    name="trainer-override",
+    name="renamed-trainer-override",
     summary="Overrides of compute_loss, training_step, log and others, and callbacks that read the tokenizer.",
     url="https://huggingface.co/docs/transformers/main_classes/trainer",
     outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
@@ -31,24 +31,6 @@ CALLBACK = "transformers.TrainerCallback"
 _CALLBACKS = frozenset({CALLBACK, "transformers.trainer_callback.TrainerCallback"})
 
 
-class Wanted(NamedTuple):
-    """A parameter that a method is called with now."""
-
-    name: str
-    default: str
-    message: str = ""
-
-
-_LOSS = (
-    "The trainer passes num_items_in_batch, the number of tokens of the whole accumulated batch, and expects a loss "
-    "that is summed and divided by it; a loss that is a mean is averaged over the accumulation steps as before."
-)
-_WANTED = {
-    "compute_loss": Wanted("num_items_in_batch", "None", _LOSS),
-    "training_step": Wanted("num_items_in_batch", "None", _LOSS),
-    "log": Wanted("start_time", "None"),
-    "_get_train_sampler": Wanted("train_dataset", "None"),
-}
 _CHANGED = {
     "_maybe_log_save_evaluate": "It is called with (tr_loss, grad_norm, model, trial, epoch, ignore_keys_for_eval, "
     "start_time, learning_rate) now: take these, and pass them on.",
@@ -69,22 +51,20 @@ def check(module: Module) -> Iterator[Change]:
         callback = any(current(module, base) in _CALLBACKS for base in definition.bases)
         for method in definition.body:
             if isinstance(method, ast.FunctionDef) and trainer:
-                yield from _override(module, method)
+                yield from _override(module, definition, method)
             elif isinstance(method, ast.FunctionDef) and callback and method.name.startswith("on_"):
                 yield from _callback(module, method)
 
 
-def _override(module: Module, method: ast.FunctionDef) -> Iterator[Change]:
-    wanted = _WANTED.get(method.name)
-    if wanted is not None and not (method.name == "compute_loss" and trains(module)) and _lacks(method.args, wanted):
-        edit = Edit.insert(_end(module, method.args), f", {wanted.name}={wanted.default}")
-        message = f"{method.name} is given {wanted.name}."
-        if wanted.message:
-            yield Change(Outcome.REVIEW, method, wanted.message, (edit,))
-        else:
-            yield Change(Outcome.REWRITTEN, method, message, (edit,))
-    elif method.name in _CHANGED and _count(method.args) < _OLD_SIZES[method.name] and method.args.vararg is None:
+def _override(module: Module, definition: ast.ClassDef, method: ast.FunctionDef) -> Iterator[Change]:
+    if not trains(module):
+        yield from with_parameter(module, definition, method)
+    if method.name in _CHANGED and _count(method.args) < _OLD_SIZES[method.name] and method.args.vararg is None:
         yield Change(Outcome.MANUAL, method, f"{method.name}: {_CHANGED[method.name]}")
+    if method.name == "create_optimizer" and _count(method.args) == 1 and method.args.vararg is None:
+        edit = Edit.insert(module.source.span(_parameters(method.args)[-1])[1], ", model=None")
+        message = "With FSDP by accelerate, create_optimizer is given the wrapped model: optimise its parameters."
+        yield Change(Outcome.REVIEW, method, message, (edit,))
     if method.name == "_save_checkpoint":
         yield from _metrics(method)
 
@@ -108,19 +88,6 @@ def _parameters(arguments: ast.arguments) -> list[ast.arg]:
 
 def _count(arguments: ast.arguments) -> int:
     return len(_parameters(arguments))
-
-
-def _lacks(arguments: ast.arguments, wanted: Wanted) -> bool:
-    if arguments.vararg is not None or wanted.name in [item.arg for item in _parameters(arguments)]:
-        return False
-    return arguments.kwarg is None or wanted.name == "start_time"
-
-
-def _end(module: Module, arguments: ast.arguments) -> int:
-    """Where a parameter can be added after the last positional one, so that calls mean the same."""
-    source = module.source
-    last: ast.AST = [*arguments.posonlyargs, *arguments.args][-1]
-    return source.span(arguments.defaults[-1] if arguments.defaults else last)[1]
 
 
 # Callbacks ----------------------------------------------------------------------------------------------------------
@@ -172,7 +139,7 @@ CASES = (
 
 class MyTrainer(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False):
-        return super().compute_loss(model, inputs, return_outputs)
+        return model(**inputs).loss
 
     def log(self, logs):
         super().log({**logs, "mine": 1.0})
@@ -184,16 +151,18 @@ class MyTrainer(Trainer):
 
 
 class MyTrainer(Trainer):
+    loss_is_scaled_for_ga = False
+
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        return super().compute_loss(model, inputs, return_outputs)
+        return model(**inputs).loss
 
     def log(self, logs, start_time=None):
-        super().log({**logs, "mine": 1.0})
+        super().log({**logs, "mine": 1.0}, start_time=start_time)
 
     def _save_checkpoint(self, model, trial, metrics=None):
         super()._save_checkpoint(model, trial)
 """,
-        (Outcome.REVIEW, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN,) * 3,
     ),
     Case(
         "a step of training",
@@ -212,7 +181,7 @@ class MyTrainer(SFTTrainer):
 
 class MyTrainer(SFTTrainer):
     def training_step(self, model, inputs, num_items_in_batch=None):
-        return super().training_step(model, inputs)
+        return super().training_step(model, inputs, num_items_in_batch=num_items_in_batch)
 
     # TODO(neuron-migrate NM721): _maybe_log_save_evaluate: It is called with (tr_loss, grad_norm, model, trial, \
 epoch, ignore_keys_for_eval, start_time, learning_rate) now: take these, and pass them on: \
@@ -220,7 +189,7 @@ https://huggingface.co/docs/transformers/main_classes/trainer
     def _maybe_log_save_evaluate(self, tr_loss, model, trial, epoch, ignore_keys_for_eval):
         pass
 """,
-        (Outcome.REVIEW, Outcome.MANUAL),
+        (Outcome.REWRITTEN, Outcome.MANUAL),
     ),
     Case(
         "callbacks that read the tokenizer",

@@ -51,6 +51,17 @@ def check(module: Module) -> Iterator[Change]:
 
 
 def _override(module: Module, definition: ast.ClassDef, method: ast.FunctionDef, kind: Kind) -> Iterator[Change]:
+    if method.name in _PARAMETERS:
+        yield from with_parameter(module, definition, method)
+    elif kind.is_neuron:
+        rows = [row for row in members("trainer").get(method.name, ()) if row.action in ("drop", "manual")]
+        if rows:
+            what = "is never called natively" if rows[0].action == "drop" else "may not be called as before"
+            yield Change(Outcome.MANUAL, method, f"The override of {method.name} {what}. {rows[0].reason}")
+
+
+def with_parameter(module: Module, definition: ast.ClassDef, method: ast.FunctionDef) -> Iterator[Change]:
+    """An override with the parameter that the native trainer passes, and with what says that its loss is a mean."""
     if method.name in _PARAMETERS and _takes_self(method):
         name, meaning = _PARAMETERS[method.name]
         if _lacks(method.args, name):
@@ -65,11 +76,6 @@ def _override(module: Module, definition: ast.ClassDef, method: ast.FunctionDef,
                 edits.append(InsertLines(method, (f"{_SCALED} = False", "")))
                 message += f" {_SCALED}=False says that this loss is a mean, to be divided by the accumulation steps."
             yield Change(Outcome.REWRITTEN, method, message, tuple(edits))
-    elif kind.is_neuron:
-        rows = [row for row in members("trainer").get(method.name, ()) if row.action in ("drop", "manual")]
-        if rows:
-            what = "is never called natively" if rows[0].action == "drop" else "may not be called as before"
-            yield Change(Outcome.MANUAL, method, f"The override of {method.name} {what}. {rows[0].reason}")
 
 
 def _takes_self(method: ast.FunctionDef) -> bool:
