@@ -92,8 +92,13 @@ def torch_xla() -> Iterator[None]:
                 sys.modules[name] = module
 
 
-def save(content: Any, path: Path, *, xser: bool, info: bool) -> None:
-    """As torch.save, or with every tensor in a file of its own, numbered in the order of the walk."""
+def save(content: Any, path: Path, *, xser: bool, info: bool, experts: bool = True) -> None:
+    """As torch.save, or with every tensor in a file of its own, numbered in the order of the walk.
+
+    Args:
+        info: whether dtypes and shapes are written beside them, by neuronx_distributed 0.7 and later.
+        experts: whether those tell of experts; they do later than 0.7.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not xser:
         torch.save(content, path)
@@ -105,7 +110,9 @@ def save(content: Any, path: Path, *, xser: bool, info: bool) -> None:
     def referenced(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             tid = len(told)
-            told[tid] = {"dtype": value.dtype, "shape": value.shape, "expert_model_parallel": False}
+            told[tid] = {"dtype": value.dtype, "shape": value.shape}
+            if experts:
+                told[tid]["expert_model_parallel"] = False
             torch.save(value, folder / f"tensor_{tid}.pt")
             return TensorReference(tid)
         if isinstance(value, dict):
@@ -340,7 +347,7 @@ def write_json_model(model: Model, case: Case, folder: Path) -> None:
                 if not own(name):  # memory that nobody initialised
                     value = torch.full_like(value, 1e34) * torch.randn(value.shape, generator=garbage).to(value.dtype)
                 content[name] = value
-            if model.second_names and case.layout == "json0":
+            if model.second_names:
                 content |= {second: content[first] for second, first in model.second_names.items()}
             path = folder / "shards" / "model" / f"dp_rank_00_tp_rank_{rank:02d}_pp_rank_{stage:02d}.pt"
             save(content, path, xser=case.xser, info=True)
@@ -519,7 +526,7 @@ def _write_rank_before_0_2(
 ) -> None:
     if case.layout in ("pt", "pt_fq"):
         path = folder / "shards" / "model" / f"dp_rank_00_tp_rank_{rank:02d}_pp_rank_{stage:02d}.pt"
-        save(content, path, xser=case.xser, info=True)
+        save(content, path, xser=case.xser, info=True, experts=case.layout == "pt_fq")
         return
     whole: dict[str, Any] = {"model": content, "sharded_metadata": told}
     name = {
@@ -532,7 +539,7 @@ def _write_rank_before_0_2(
     if case.layout == "tpxser_gqa":
         whole["gqa_qkv_metadata"] = about
     xser = case.layout.startswith("tpxser")
-    save(whole, folder / "tensor_parallel_shards" / name, xser=xser, info=case.layout == "tpxser_gqa")
+    save(whole, folder / "tensor_parallel_shards" / name, xser=xser, info=case.layout == "tpxser_gqa", experts=False)
 
 
 # --- adapters
