@@ -41,7 +41,9 @@ class Cast:
 
 def cast_of(module: Module, load: Load) -> Cast:
     """The dtype in which a load computed."""
-    return _decoder(module, load) if load.family == CAUSAL else _traced(module, load)
+    if load.family == CAUSAL or load.symbol.name == "NeuronModelForEmbedding":
+        return _decoder(module, load)
+    return _traced(module, load)
 
 
 def _traced(module: Module, load: Load) -> Cast:

@@ -13,6 +13,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, RemoveStatement
+from neuron_codemods.inference.compiled_models import original_text
 from neuron_codemods.inference.loads import Load, folder_key, load_of, loads, writes
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
@@ -34,6 +35,7 @@ def check(module: Module) -> Iterator[Change]:
         return
     again = {load.exported_by.call: load for load in done if load.exported_by is not None}
     read = {folder_key(module, _model(load)) for load in loads(module) if load.exported_by is not None}
+    yield from _preprocessors(module, done)
     for call, model, places in writes(module):
         load = load_of(module, model)
         if load is None or load.call not in {item.call for item in done}:
@@ -48,6 +50,29 @@ def check(module: Module) -> Iterator[Change]:
         else:
             message = "The folder holds the weights of the original model now, and no compiled graph."
             yield Change(Outcome.REVIEW, call, message)
+
+
+def _preprocessors(module: Module, done: tuple[Load, ...]) -> Iterator[Change]:
+    """Tokenizers and processors that lay in a compiled folder come from the original model."""
+    kept = {
+        folder_key(module, place)
+        for _, model, places in writes(module)
+        if load_of(module, model) is None
+        for place in places
+    }
+    originals = {folder_key(module, _model(load)): load for load in done if load.exported_by is not None}
+    for call in module.calls:
+        function = call.func
+        if not isinstance(function, ast.Attribute) or function.attr != "from_pretrained" or not call.args:
+            continue
+        key = folder_key(module, call.args[0])
+        if key is None or key in kept or key not in originals or call in {load.call for load in done}:
+            continue
+        text = original_text(module, originals[key], call)
+        if text is not None and (module.native(function.value) or "").startswith("transformers."):
+            edit = CallEdit(call, values=((in_order(call).index(call.args[0]), text),))
+            message = "It comes from the original model: the compiled folder is not written any more."
+            yield Change(Outcome.REWRITTEN, call, message, (edit,))
 
 
 def _model(load: Load) -> ast.expr | None:

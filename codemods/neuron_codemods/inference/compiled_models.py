@@ -28,13 +28,15 @@ from neuron_codemods.inference.loads import (
     Load,
     Splat,
     consumed_keywords,
+    gone_with,
     known,
     text_at,
 )
-from neuron_codemods.inference.uses import Named, compiled_classes, reached, rewritten_loads
+from neuron_codemods.inference.uses import Named, compiled_classes, rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import imported, without_native
+from neuron_codemods.scopes import Binding
 from neuron_codemods.values import in_order, is_plain, keyword, remove_argument, rename_argument
 
 RULE = Rule(
@@ -60,15 +62,10 @@ def check(module: Module) -> Iterator[Change]:
     for load in done:
         yield from _load(module, load)
     yield from _configs(module, done)
-    kept = {use.binding for use in reached(module, _is_config) if use.binding is not None}
-    erased = {binding for load in done if (binding := _config_import(module, load)) is not None}
+    erased = {binding.node for binding in _config_imports(module, done)}
     for change in without_native(module, _ELSEWHERE):
-        if not any(change.node is binding.node for binding in kept & erased):
+        if change.node not in erased:
             yield change
-
-
-def _is_config(symbol: object) -> bool:
-    return getattr(symbol, "name", "") in CONFIG_CLASSES
 
 
 def _class(named: Named, problems: tuple) -> Iterator[Change]:  # type: ignore[type-arg]
@@ -117,7 +114,7 @@ def _load(module: Module, load: Load) -> Iterator[Change]:
 
 def _repeated(module: Module, load: Load) -> Iterator[Change]:
     """A load that only wrote or read the folder of a compiled model."""
-    edits: list[AnyEdit] = [RemoveStatement(module.statement(load.call))]
+    edits: list[AnyEdit] = [RemoveStatement(statement) for statement in gone_with(module, load)]
     for splat in load.splats:
         edits += [edit for edit in _splat(module, load, splat, []) if isinstance(edit, RemoveStatement)]
     message = "The compiled folder goes: the original model is loaded once and used as it is."
@@ -217,16 +214,16 @@ def _source(module: Module, load: Load) -> Iterator[AnyEdit]:
         yield CallEdit(load.call, values=((in_order(load.call).index(model), text),))  # type: ignore[arg-type]
 
 
-def original_text(module: Module, load: Load) -> str | None:
-    """What to write for the id of the original model."""
+def original_text(module: Module, load: Load, at: ast.AST | None = None) -> str | None:
+    """What to write for the id of the original model, at the load or at another place."""
     if load.original is not None:
         return f'"{load.original}"'
     if load.exported_by is None:
         return None
     model = load.exported_by.model
     value = model.value if isinstance(model, ast.keyword) else model
-    inner = original_text(module, load.exported_by)
-    return inner or (text_at(module, value, load.call) if value is not None else None)
+    inner = original_text(module, load.exported_by, at or load.call)
+    return inner or (text_at(module, value, at or load.call) if value is not None else None)
 
 
 def tp_size(module: Module, load: Load) -> tuple[str, str] | None:
@@ -275,30 +272,22 @@ def _compiled(module: Module, load: Load) -> Iterator[AnyEdit]:
 
 
 def _configs(module: Module, done: tuple[Load, ...]) -> Iterator[Change]:
-    """The ``neuron_config`` that only such loads were given goes."""
-    for load in done:
-        binding = load.config_binding
-        message = "The configuration of the compiled model goes: its settings are where the model is loaded."
-        edits: list[AnyEdit] = []
-        if binding is not None:
-            edits.append(RemoveStatement(binding.statement))
-        imported_class = _config_import(module, load)
-        if imported_class is not None:
-            edits.append(EraseImport(imported_class))
-        if edits and load.config is not None:
-            yield Change(Outcome.REWRITTEN, load.config, message, tuple(edits))
+    """The ``neuron_config`` that only such loads were given goes, and so does the import of its class."""
+    message = "The configuration of the compiled model goes: its settings are where the model is loaded."
+    statements = {load.config_binding.statement for load in done if load.config_binding is not None}
+    for statement in sorted(statements, key=lambda item: item.lineno):
+        yield Change(Outcome.REWRITTEN, statement, message, (RemoveStatement(statement),))
+    for binding in _config_imports(module, done):
+        yield Change(Outcome.REWRITTEN, binding.node, message, (EraseImport(binding),))
 
 
-def _config_import(module: Module, load: Load):  # type: ignore[no-untyped-def]
-    """The import of a configuration class that only this load used."""
-    if load.config is None or not isinstance(load.config.func, ast.Name):
-        return None
+def _config_imports(module: Module, done: tuple[Load, ...]) -> Iterator[Binding]:
+    """The imports of configuration classes that only these loads used."""
+    made = {load.config.func for load in done if load.config is not None}
     for binding, symbol in imported(module):
-        if symbol.name in CONFIG_CLASSES:
-            uses = [reference.node for reference in module.references(binding)]
-            if uses == [load.config.func]:
-                return binding
-    return None
+        uses = {reference.node for reference in module.references(binding)}
+        if symbol.name in CONFIG_CLASSES and uses and uses <= made:
+            yield binding
 
 
 CASES = (

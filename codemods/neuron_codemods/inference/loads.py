@@ -158,7 +158,7 @@ def text_at(module: Module, value: ast.expr, at: ast.AST) -> str | None:
     """How to write a value at another place, or None where that cannot be told."""
     if isinstance(value, ast.Name) and visible(module, value, at) and _is_set_before(module, value, at):
         return value.id
-    literally = constant(module, value)
+    literally = _constant(module, value)
     if isinstance(literally, str):
         return f'"{literally}"'
     if literally is not UNKNOWN and isinstance(literally, (int, float, bool)):
@@ -166,6 +166,15 @@ def text_at(module: Module, value: ast.expr, at: ast.AST) -> str | None:
     if isinstance(value, ast.Name):
         return None
     return module.source.segment(value) if is_plain(value) and visible(module, value, at) else None
+
+
+def _constant(module: Module, value: ast.expr) -> object:
+    """The literal value of an expression, also of a parameter that is always passed the same."""
+    found = constant(module, value)
+    if found is UNKNOWN and isinstance(value, ast.Name):
+        passed = {repr(item): item for item in map(literal, origins(module, value))}
+        return passed.popitem()[1] if len(passed) == 1 else UNKNOWN
+    return found
 
 
 def _is_set_before(module: Module, name: ast.Name, at: ast.AST) -> bool:
@@ -405,10 +414,41 @@ def _without_pairs(module: Module, found: list[Load]) -> list[Load]:
 
 
 def _is_same_variable(module: Module, first: ast.AST | None, second: ast.AST | None) -> bool:
+    """Whether the second of two assignments gives a variable what it holds already, but for a ``del`` between them."""
     if not isinstance(first, ast.Assign) or not isinstance(second, ast.Assign):
         return False
     targets = [module.source.segment(target) for target in (*first.targets, *second.targets)]
-    return len(targets) == 2 and targets[0] == targets[1] and second in module.block(first)
+    block = module.block(first)
+    if len(targets) != 2 or targets[0] != targets[1] or second not in block:
+        return False
+    between = block[block.index(first) + 1 : block.index(second)]
+    stored = (ast.Name, ast.Attribute)
+    return not any(
+        isinstance(node, stored)
+        and not isinstance(node.ctx, ast.Load)
+        and module.source.segment(node) == targets[0]
+        and not _is_deletion(module, statement, targets[0])
+        for statement in between
+        for node in ast.walk(statement)
+    )
+
+
+def _is_deletion(module: Module, statement: ast.stmt, name: str) -> bool:
+    return isinstance(statement, ast.Delete) and [module.source.segment(item) for item in statement.targets] == [name]
+
+
+def gone_with(module: Module, load: Load) -> Iterator[ast.stmt]:
+    """The statements that go with a load that goes: its own, and a ``del`` of the same variable before it."""
+    statement = module.statement(load.call)
+    yield statement
+    if load.exported_by is None or not isinstance(statement, ast.Assign):
+        return
+    name = module.source.segment(statement.targets[0])
+    block = module.block(statement)
+    first = module.statement(load.exported_by.call)
+    for between in block[block.index(first) + 1 : block.index(statement)] if first in block else ():
+        if _is_deletion(module, between, name):
+            yield between
 
 
 def _is_only_saved(module: Module, statement: ast.AST | None) -> bool:
