@@ -82,7 +82,7 @@ def _prepared(module: Module, call: ast.Call, item: ModelCall) -> Iterator[Chang
 def _length(module: Module, load: Load, call: ast.Call) -> str | None:
     kind = kind_of(module, call)
     given = load.find(*LENGTH) if kind == TEXT else load.find(*AUDIO) if kind == OTHER else None
-    if given is None and kind == OTHER and load.native.endswith("CLIPModel"):
+    if given is None and keyword(call, "text") is not None:
         given = load.find(*LENGTH)
     return text_at(module, given.value, call) if given is not None else None
 
