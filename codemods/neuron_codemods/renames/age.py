@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from neuron_codemods.module import Module
 
-_STILL_TAKEN = frozenset(
+STILL_TAKEN = frozenset(
     ("gradient_checkpointing gradient_checkpointing_kwargs torch_dtype low_cpu_mem_usage truncation_mode tp_plan ")  # noqa: SIM905
     .split()
 )
@@ -26,6 +26,6 @@ def is_older(module: Module) -> bool:
     for rule in (argument_keywords, trainer_parameters, loading_keywords, moved_names):
         for change in rule.check(module):
             node = change.node
-            if not (isinstance(node, ast.keyword) and node.arg in _STILL_TAKEN):
+            if not (isinstance(node, ast.keyword) and node.arg in STILL_TAKEN):
                 return True
     return False

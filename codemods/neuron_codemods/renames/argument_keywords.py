@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
+from neuron_codemods.data.renames import renames
 from neuron_codemods.edits import Change
 from neuron_codemods.given import Given, logging_dir, report_to, warmup_ratio
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renames import by_row
+from neuron_codemods.renames.age import STILL_TAKEN
 from neuron_codemods.renames.libraries import config_class, is_served, made_configs, own_fields, partial_of, row
 from neuron_codemods.values import Arguments, is_copied, named
 
@@ -28,10 +31,6 @@ RULE = Rule(
 )
 
 _OWN = {"warmup_ratio": warmup_ratio, "logging_dir": logging_dir, "report_to": report_to}
-_UNREAD = (
-    "This mapping cannot be read here: take out of it what is refused now (evaluation_strategy, overwrite_output_dir, "
-    "warmup_ratio, logging_dir ...)."
-)
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -41,10 +40,7 @@ def check(module: Module) -> Iterator[Change]:
         if not made.is_parsed:
             yield from _keywords(module, made)
             yield from _positions(module, made)
-            if made.is_neuron or module.uses_neuron:
-                for item in made.unread:
-                    if not is_copied(module, item.value):
-                        yield Change(Outcome.MANUAL, item.value, _UNREAD)
+            yield from _unread(module, made)
     yield from _fields(module)
 
 
@@ -71,6 +67,32 @@ def _change(given: Given) -> Change | None:
         return _OWN[given.name](given)
     found = row(given.made.native, given.name)
     return by_row.change(given, found) if found is not None else None
+
+
+def _unread(module: Module, made: Arguments) -> Iterator[Change]:
+    """A mapping that cannot be read, in a file that spells something else in a way that is refused now."""
+    unread = [item for item in made.unread if not is_copied(module, item.value)]
+    for item in unread:
+        names = [name for name in _mentioned(module) if name not in made.own and _is_refused(made.native, name)]
+        if names:
+            message = f"This mapping may hold {', '.join(names)}: rename or take out there what is refused now."
+            yield Change(Outcome.MANUAL, item.value, message)
+
+
+@lru_cache(maxsize=16)
+def _mentioned(module: Module) -> tuple[str, ...]:
+    """The old names that a file mentions as a text, or as a keyword of something that is no class of arguments."""
+    known = {holder for made in made_configs(module) for holder in made.holders}
+    names = {node.value.lstrip("-") for node in module.names.strings if isinstance(node.value, str)}
+    names |= {item.arg for call in module.calls if call not in known for item in call.keywords if item.arg}
+    read = {item.arg for holder in known if isinstance(holder, ast.Dict) for item in named(holder)}
+    old = {name for table in renames("keyword").values() for name in table}
+    return tuple(sorted(old & names - read))
+
+
+def _is_refused(config: str, name: str) -> bool:
+    found = row(config, name)
+    return found is not None and found.action != "keep" and name not in STILL_TAKEN
 
 
 def _positions(module: Module, made: Arguments) -> Iterator[Change]:
@@ -169,6 +191,24 @@ other = TrainingArguments(
     fsdp_config={"min_num_params": 10_000},
 )
 """,
+    ),
+    Case(
+        "a mapping that cannot be read and may hold an old name",
+        """from transformers import TrainingArguments
+
+options = {}
+options["evaluation_strategy"] = "epoch"
+args = TrainingArguments("out", **options)
+""",
+        """from transformers import TrainingArguments
+
+options = {}
+options["evaluation_strategy"] = "epoch"
+# TODO(neuron-migrate NM710): This mapping may hold evaluation_strategy: rename or take out there what is refused \
+now: https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md
+args = TrainingArguments("out", **options)
+""",
+        (Outcome.MANUAL,),
     ),
     Case(
         "a derived class that defines a renamed field",

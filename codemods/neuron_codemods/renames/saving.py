@@ -36,9 +36,10 @@ def check(module: Module) -> Iterator[Change]:
         if _is_of_diffusers_or_peft(module, call.func.value):
             continue
         given = keyword(call, "safe_serialization")
-        if given is not None and literal(given.value) is False:
+        if given is not None and literal(given.value) is not True:
+            text = module.source.segment(given.value)
             message = (
-                "safe_serialization=False goes: transformers 5 writes model.safetensors and no pytorch_model.bin, so "
+                f"safe_serialization={text} goes: transformers 5 writes model.safetensors, no pytorch_model.bin, so "
                 "look at what reads the file."
             )
             yield Change(Outcome.REVIEW, given, message, (remove_argument(call, given),))

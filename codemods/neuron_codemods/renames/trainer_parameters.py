@@ -35,8 +35,11 @@ from neuron_codemods.training.trainer_calls import positions, same_place
 from neuron_codemods.values import (
     Arguments,
     constant,
+    has_splat,
     is_neuron,
     literal,
+    mappings,
+    named,
     remove_argument,
     rename_attribute,
 )
@@ -76,20 +79,25 @@ def check(module: Module) -> Iterator[Change]:
 def _call(module: Module, call: ast.Call, native: str, function: ast.expr) -> Iterator[Change]:
     rows = renames("parameter").get(native, {})
     own = _own_parameters(module, function)
-    made = Arguments(call, native, False, is_neuron(module, function))
+    literals, _ = mappings(module, call)
+    made = Arguments(call, native, False, is_neuron(module, function), literals)
     moved: list[tuple[ast.keyword, Rename]] = []
     old = False
-    for item in call.keywords:
-        row = rows.get(item.arg or "")
-        if row is None or row.action == "keep" or (own is not None and item.arg in own):
-            continue
-        old = True
-        if row.action == "move":
-            moved.append((item, row))
-            continue
-        change = by_row.change(Given(module, made, call, item), row)
-        if change is not None:
-            yield change
+    for holder in made.holders:
+        for item in named(holder):
+            row = rows.get(item.arg or "")
+            if row is None or row.action == "keep" or (own is not None and item.arg in own):
+                continue
+            old = True
+            if row.action == "move" and holder is call:
+                moved.append((item, row))
+            elif row.action == "move":
+                config = CONFIG_OF[native].rpartition(".")[2]
+                yield Change(Outcome.MANUAL, item, f"{item.arg} belongs into {config}, as {row.new}.")
+            else:
+                change = by_row.change(Given(module, made, holder, item), row)
+                if change is not None:
+                    yield change
     if own is None and partial_of(module, call) is None:
         yield from _by_position(module, call, native, old)
     if own is None:
@@ -193,7 +201,11 @@ def _made(module: Module, given: ast.expr | None) -> Arguments | None:
 def _fits(module: Module, made: Arguments | None, given: ast.expr | None, call: ast.Call, item: ast.keyword) -> bool:
     """Whether a value means the same where the configuration is made, or can be made in the call itself."""
     if made is None:
-        return given is None and not any(isinstance(node, ast.NamedExpr) for node in ast.walk(item.value))
+        return (
+            given is None
+            and not has_splat(call)
+            and not any(isinstance(node, ast.NamedExpr) for node in ast.walk(item.value))
+        )
     if any(node is made.call for node in ast.walk(call)):
         return True
     return "\n" not in module.source.segment(item.value) and same_place(module, made.call, call, item.value)
