@@ -39,8 +39,62 @@ class Kind:
 
 
 def kind_of(module: Module, node: ast.AST, classes: Collection[str]) -> Kind | None:
-    """What an expression is, if it is one of these native classes or a class derived from one."""
-    return next((kind for kind in _kinds(module, node, _LONGEST_CHAIN) if kind.native in classes), None)
+    """What an expression is, if it is one of these native classes or a class derived from one.
+
+    A class that is chosen as the script runs (``A if x else B``, ``{"a": A}[x]``) is what the first choice is, if all
+    choices are of these.
+    """
+    found = next((kind for kind in _kinds(module, node, _LONGEST_CHAIN) if kind.native in classes), None)
+    if found is not None:
+        return found
+    choices = _choices(module, node)
+    kinds = [kind_of(module, choice, classes) for choice in choices]
+    return kinds[0] if kinds and all(kind is not None for kind in kinds) else None
+
+
+def called_kind(module: Module, call: ast.Call, classes: Collection[str]) -> Kind | None:
+    """What a call makes, or makes later: ``Trainer(...)`` and ``functools.partial(Trainer, ...)``."""
+    if is_partial(module, call):
+        return kind_of(module, call.args[0], classes)
+    return kind_of(module, call.func, classes)
+
+
+def is_partial(module: Module, call: ast.Call) -> bool:
+    """Whether a call is ``functools.partial(...)``, whose first argument is what is called later."""
+    return bool(call.args) and module.resolve(call.func) == "functools.partial"
+
+
+def _choices(module: Module, node: ast.AST, left: int = 3) -> list[ast.expr]:
+    """The expressions of which one is chosen."""
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.Subscript):
+        return _values(module, node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        values = _values(module, node.func.value)
+        return [*values, *node.args[1:]] if values else []
+    if isinstance(node, ast.Name) and left:
+        binding = module.binding(node)
+        bindings = binding.scope.bindings[binding.name] if binding is not None else []
+        if len(bindings) > 1 and all(isinstance(item.node, ast.Name) and item.value is not None for item in bindings):
+            return [item.value for item in bindings if item.value is not None and not _is_none(item.value)]
+        if binding is not None and binding.value is not None and isinstance(binding.node, ast.Name):
+            return _choices(module, binding.value, left - 1)
+    return []
+
+
+def _values(module: Module, node: ast.expr) -> list[ast.expr]:
+    """The values of a mapping that is written out."""
+    if isinstance(node, ast.Name):
+        binding = module.binding(node)
+        if binding is None or binding.value is None or len(binding.scope.bindings[binding.name]) > 1:
+            return []
+        node = binding.value
+    return list(node.values) if isinstance(node, ast.Dict) else []
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _kinds(module: Module, node: ast.AST, left: int) -> Iterator[Kind]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from neuron_codemods import data
-from neuron_codemods.derivation import Kind, kind_of
+from neuron_codemods.derivation import Kind, called_kind, kind_of
 from neuron_codemods.edits import CallEdit, Edit, Holder
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
@@ -19,7 +19,8 @@ ORPO_CONFIG = "trl.experimental.orpo.ORPOConfig"
 ARGUMENT_CLASSES = ARGUMENTS | {SFT_CONFIG, ORPO_CONFIG}
 TRAINERS = frozenset({"transformers.Trainer", "transformers.Seq2SeqTrainer"})
 SFT_TRAINER = "trl.SFTTrainer"
-TRAINER_CLASSES = TRAINERS | {SFT_TRAINER, "trl.experimental.orpo.ORPOTrainer"}
+ORPO_TRAINER = "trl.experimental.orpo.ORPOTrainer"
+TRAINER_CLASSES = TRAINERS | {SFT_TRAINER, ORPO_TRAINER}
 PARSER = "transformers.HfArgumentParser"
 PARSE_METHODS = frozenset(
     {"parse_args_into_dataclasses", "parse_args_and_config", "parse_json_file", "parse_yaml_file", "parse_dict"}
@@ -145,7 +146,7 @@ class Arguments:
 
 def trainer_kind(module: Module, call: ast.Call) -> Kind | None:
     """The trainer that a call makes, also of a class derived from one, or None when it makes something else."""
-    return kind_of(module, call.func, TRAINER_CLASSES)
+    return called_kind(module, call, TRAINER_CLASSES)
 
 
 @lru_cache(maxsize=16)
@@ -156,7 +157,7 @@ def all_arguments(module: Module) -> tuple[Arguments, ...]:
 
 def _arguments(module: Module) -> Iterator[Arguments]:
     for call in module.calls:
-        found = kind_of(module, call.func, ARGUMENT_CLASSES)
+        found = called_kind(module, call, ARGUMENT_CLASSES)
         if found is not None:
             literals, unread = mappings(module, call)
             yield Arguments(call, found.native, False, found.is_neuron, literals, unread, found.own)

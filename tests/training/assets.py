@@ -41,6 +41,10 @@ class Assets:
         return self.folder / "encoder"
 
     @property
+    def seq2seq(self) -> Path:
+        return self.folder / "seq2seq"
+
+    @property
     def texts(self) -> Path:
         return self.folder / "texts.jsonl"
 
@@ -61,6 +65,7 @@ def build_assets(folder: Path) -> None:
     assets = Assets(folder)
     build_decoder(assets.decoder)
     build_encoder(assets.encoder)
+    build_seq2seq(assets.seq2seq)
     dice = random.Random(0)
     write_jsonl(assets.texts, [{"text": words(dice, 63)} for _ in range(60)])
     write_jsonl(assets.records, [record(dice) for _ in range(64)])
@@ -110,6 +115,27 @@ def build_encoder(folder: Path) -> None:
     )
     BertForMaskedLM(config).save_pretrained(folder)
     build_tokenizer(ends_with="[SEP]").save_pretrained(folder)
+
+
+def build_seq2seq(folder: Path) -> None:
+    """A T5 model."""
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    torch.manual_seed(0)
+    config = T5Config(
+        vocab_size=VOCABULARY,
+        d_model=32,
+        d_kv=8,
+        d_ff=64,
+        num_layers=1,
+        num_heads=4,
+        pad_token_id=SPECIALS.index("<pad>"),
+        eos_token_id=SPECIALS.index("</s>"),
+        decoder_start_token_id=SPECIALS.index("<pad>"),
+    )
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    build_tokenizer(ends_with="</s>").save_pretrained(folder)
 
 
 def build_tokenizer(*, ends_with: str) -> PreTrainedTokenizerFast:

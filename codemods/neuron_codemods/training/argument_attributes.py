@@ -18,7 +18,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.training.classes import fields, local_dataclasses
-from neuron_codemods.training.configs import moved_configs
+from neuron_codemods.training.configs import config_parameters, moved_configs
 from neuron_codemods.training.parallel import lazy_loads, loads, size_text, trains
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
@@ -97,6 +97,9 @@ def _moved_to_load(module: Module) -> set[ast.AST]:
         handled.update(moved.reads)
     for given in plugins(module):
         handled.update(ast.walk(given))
+    for carried in config_parameters(module):
+        for _, argument in carried.given:
+            handled.update(ast.walk(argument))
     return handled
 
 

@@ -143,7 +143,7 @@ def _deepspeed(given: Given) -> Change:
     if given.known is None:
         return given.change(Outcome.REWRITTEN, "deepspeed=None goes.", given.remove())
     return given.change(
-        Outcome.MANUAL, "DeepSpeed is refused on Neuron by accelerate: use DistributedConfig(fsdp_size=...)."
+        Outcome.MANUAL, "deepspeed is refused on Neuron by accelerate: use DistributedConfig(fsdp_size=...)."
     )
 
 

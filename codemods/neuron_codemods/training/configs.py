@@ -85,3 +85,66 @@ def is_training_config(module: Module, value: ast.AST) -> bool:
     """Whether an expression makes a ``TrainingNeuronConfig`` or one of the plugins before it."""
     symbol = module.symbol(module.resolve(value.func)) if isinstance(value, ast.Call) else None
     return symbol is not None and symbol.name in CONFIG_CLASSES
+
+
+@dataclass(frozen=True, eq=False)
+class ConfigParameter:
+    """A parameter that only carries a configuration to a model load, with what each call gives for it."""
+
+    function: ast.FunctionDef
+    parameter: ast.arg
+    given: tuple[tuple[ast.Call, ast.expr | ast.keyword], ...]
+
+
+def config_parameters(module: Module) -> Iterator[ConfigParameter]:
+    """The parameters that nothing needs any more, of functions all of whose calls are in this file."""
+    taken = {node for given in _given(module) for node in ast.walk(given) if isinstance(node, ast.Name)}
+    seen: set[ast.AST] = set()
+    for name in taken:
+        binding = module.binding(name)
+        if binding is None or not isinstance(binding.node, ast.arg) or binding.node in seen:
+            continue
+        seen.add(binding.node)
+        if all(reference.node in taken for reference in module.references(binding)):
+            found = _carried(module, binding.node)
+            if found is not None:
+                yield found
+
+
+def _carried(module: Module, parameter: ast.arg) -> ConfigParameter | None:
+    function = next((above for above in module.ancestors(parameter) if isinstance(above, ast.FunctionDef)), None)
+    if function is None or module.parent(function) is not module.source.tree or function.decorator_list:
+        return None
+    names = [*function.args.posonlyargs, *function.args.args]
+    if parameter not in names or (function.args.defaults and parameter in names[-len(function.args.defaults) :]):
+        return None
+    if module.project.is_taken(module.path, function.name) or function.name in module.names.exported:
+        return None
+    own = module.names.module.bindings.get(function.name, [])
+    if len(own) != 1:
+        return None
+    given = []
+    for reference in module.references(own[0]):
+        call = module.parent(reference.node)
+        if not isinstance(call, ast.Call) or call.func is not reference.node:
+            return None
+        argument = _argument(call, names.index(parameter), parameter.arg)
+        if argument is None or not _is_moved(module, argument):
+            return None
+        given.append((call, argument))
+    return ConfigParameter(function, parameter, tuple(given)) if given else None
+
+
+def _argument(call: ast.Call, index: int, name: str) -> ast.expr | ast.keyword | None:
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+        return None
+    if index < len(call.args):
+        # What follows by position would take its place.
+        return call.args[index]
+    return next((item for item in call.keywords if item.arg == name), None)
+
+
+def _is_moved(module: Module, argument: ast.expr | ast.keyword) -> bool:
+    """Whether an argument does nothing but tell the sizes, so that it can go."""
+    value = argument.value if isinstance(argument, ast.keyword) else argument
+    return (isinstance(value, ast.Attribute) and value.attr == "trn_config") or is_training_config(module, value)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from neuron_codemods.derivation import Kind, class_kind, kind_of
+from neuron_codemods.derivation import Kind, called_kind, class_kind, kind_of
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, imported
 from neuron_codemods.training.accelerators import plugins
@@ -36,6 +36,8 @@ from neuron_codemods.values import (
 LAZY_LOAD = "lazy_load_for_parallelism"
 LOADERS = ("from_pretrained", "from_config")
 CAUSAL = "ForCausalLM"
+_ANY_DECODER = "transformers.AutoModelForCausalLM"
+"""What a class that is chosen as the script runs counts as, where it is given a ``trn_config``."""
 _MADE = ARGUMENT_CLASSES | TRAINER_CLASSES
 _TRAINING = frozenset({"trainer", "training-args", "model-training", "distributed", "peft"})
 
@@ -106,7 +108,7 @@ def trains(module: Module) -> bool:
 def _made(module: Module) -> Iterator[Kind | None]:
     """The trainers and arguments that a module makes, derives from or gives to a parser."""
     for call in module.calls:
-        yield kind_of(module, call.func, _MADE)
+        yield called_kind(module, call, _MADE)
         if module.native(call.func) == PARSER:
             yield from (kind_of(module, node, ARGUMENT_CLASSES) for node in parsed_classes(module, call))
     for statement in module.names.statements:
@@ -160,10 +162,13 @@ def _loads(module: Module) -> Iterator[Load]:
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in LOADERS:
             continue
         native = module.native(call.func.value) or ""
-        if not is_model_class(native):
-            continue
         is_class = _is_training_class(module, call.func)
         config = _config_argument(module, call) if is_class else None
+        if not is_model_class(native):
+            config = _config_argument(module, call) if not native else None
+            if config is None or not _is_trn_config(module, config):
+                continue
+            native, is_class = _ANY_DECODER, True
         statement, lazy = around.get(call, (None, None))
         size = _size(module, call, config, lazy)
         is_trained = config is not None or lazy is not None or call in trained or not trained
@@ -238,6 +243,20 @@ def _config_argument(module: Module, call: ast.Call) -> ast.expr | ast.keyword |
     if len(call.args) > 1 and not isinstance(call.args[1], ast.Starred):
         return call.args[1]
     return None
+
+
+def _is_trn_config(module: Module, node: ast.expr | ast.keyword) -> bool:
+    """Whether an argument can only be meant for a training class of Optimum Neuron."""
+    value = node.value if isinstance(node, ast.keyword) else node
+    if isinstance(value, ast.Name):
+        binding = module.binding(value)
+        if binding is not None and isinstance(binding.node, ast.arg):
+            return value.id == "trn_config"
+        value = binding.value if binding is not None and binding.value is not None else value
+    if isinstance(value, ast.Call):
+        symbol = module.symbol(module.resolve(value.func))
+        return symbol is not None and symbol.name == "TrainingNeuronConfig"
+    return isinstance(value, ast.Attribute) and value.attr == "trn_config"
 
 
 def _is_sharded(

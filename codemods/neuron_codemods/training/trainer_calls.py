@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.derivation import enclosing_kind
+from neuron_codemods.derivation import enclosing_kind, is_partial
 from neuron_codemods.edits import AnyEdit, CallEdit, Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import trains
 from neuron_codemods.values import (
+    ORPO_TRAINER,
     SFT_CONFIG,
     SFT_TRAINER,
     TRAINER_CLASSES,
@@ -24,6 +25,8 @@ from neuron_codemods.values import (
     all_arguments,
     keyword,
     literal,
+    mappings,
+    named,
     remove_argument,
     rename_argument,
     rename_attribute,
@@ -60,6 +63,8 @@ _OLD_SFT_ORDER = (
     "max_seq_length",
 )
 _SAFE_POSITIONS = 6
+_OLD_NAMES = ("tokenizer", "processsing_class")
+_UNREAD = "This mapping cannot be read here: if it holds a tokenizer, call that processing_class."
 _TO_CONFIG = {
     "packing": "packing",
     "max_seq_length": "max_length",
@@ -85,8 +90,11 @@ def check(module: Module) -> Iterator[Change]:
         kind = trainer_kind(module, call)
         if (kind is not None and kind.passes("tokenizer")) or _is_super_call(module, call):
             yield from _tokenizer(call)
+            if kind is not None and kind.is_neuron:
+                yield from _mappings(module, call)
         if kind is not None and all(derived.parameters is None for derived in kind.way):
-            yield from positions(call, kind.native)
+            if kind.native != ORPO_TRAINER and not is_partial(module, call):
+                yield from positions(call, kind.native)
             if kind.native == SFT_TRAINER:
                 yield from _sft_options(module, call)
     yield from _tokenizer_attribute(module)
@@ -104,8 +112,21 @@ def _is_super_call(module: Module, call: ast.Call) -> bool:
     return enclosing_kind(module, call, TRAINER_CLASSES) is not None
 
 
+def _mappings(module: Module, call: ast.Call) -> Iterator[Change]:
+    """The old spelling in a mapping that a trainer takes its arguments from."""
+    literals, unread = mappings(module, call)
+    for holder in literals:
+        for item in named(holder):
+            if item.arg in _OLD_NAMES:
+                edit = rename_argument(holder, item, "processing_class")
+                yield Change(Outcome.REWRITTEN, item, f"{item.arg} is called processing_class.", (edit,))
+    if keyword(call, "processing_class", *_OLD_NAMES) is None:
+        for item in unread:
+            yield Change(Outcome.MANUAL, item.value, _UNREAD)
+
+
 def _tokenizer(call: ast.Call) -> Iterator[Change]:
-    for old in ("tokenizer", "processsing_class"):
+    for old in _OLD_NAMES:
         given = keyword(call, old)
         if given is None:
             continue

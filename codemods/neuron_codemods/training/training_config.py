@@ -11,15 +11,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.data import keywords
+from neuron_codemods.data import keywords, members
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, EraseAttribute, EraseImport, InsertLines
 from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, imported
 from neuron_codemods.training.accelerators import plugins
-from neuron_codemods.training.configs import inline_configs, moved_configs
+from neuron_codemods.training.configs import (
+    REPLACED,
+    config_parameters,
+    inline_configs,
+    is_training_config,
+    moved_configs,
+)
 from neuron_codemods.training.native_names import CONFIG
+from neuron_codemods.training.objects import owner
 from neuron_codemods.training.parallel import LAZY_LOAD, Load, loads, sizes_text, trains, uses_lora
 from neuron_codemods.values import UNKNOWN, constant, single_arguments
 
@@ -67,7 +74,23 @@ def check(module: Module) -> Iterator[Change]:
             gone.update(ast.walk(load.config))
     for given in plugins(module):
         gone.update(ast.walk(given))
+    for carried in config_parameters(module):
+        for _, argument in carried.given:
+            gone.update(ast.walk(argument))
+            value = argument.value if isinstance(argument, ast.keyword) else argument
+            if is_training_config(module, value):
+                assert isinstance(value, ast.Call)
+                yield from _fields(module, value)
+    yield from _left(module)
     yield from _imports(module, gone)
+
+
+def _left(module: Module) -> Iterator[Change]:
+    """Members of a configuration that nothing stands for."""
+    for attribute in module.names.attributes:
+        rows = members("training_config").get(attribute.attr, ())
+        if rows and attribute.attr not in REPLACED and owner(module, attribute.value) == "training_config":
+            yield Change(Outcome.MANUAL, attribute, f"{attribute.attr} is gone. {rows[0].reason}")
 
 
 # Fields -----------------------------------------------------------------------------------------------------------

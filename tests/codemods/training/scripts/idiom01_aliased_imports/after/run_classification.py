@@ -1,0 +1,71 @@
+#!/usr/bin/env python
+"""Fine-tune an encoder for sequence classification. (0.0.12)"""
+
+import logging
+import sys
+
+import numpy as np
+from datasets import load_dataset
+from neuron_shim import configure
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    DataCollatorWithPadding,
+    HfArgumentParser,
+    Trainer,
+    TrainingArguments,
+    set_seed,
+)
+
+configure()
+
+logger = logging.getLogger(__name__)
+MODEL, DATA = sys.argv.pop(1), sys.argv.pop(1)
+
+
+def main():
+    parser = HfArgumentParser(TrainingArguments)
+    parser.set_defaults(average_tokens_across_devices=False, optim="adamw_torch", report_to="all")
+    (training_args,) = parser.parse_args_into_dataclasses()
+    set_seed(training_args.seed)
+
+    raw = load_dataset("json", data_files={"train": DATA, "validation": DATA})
+    labels = sorted(set(raw["train"]["label"]))
+    config = AutoConfig.from_pretrained(MODEL, num_labels=len(labels))
+    tokenizer = AutoTokenizer.from_pretrained(MODEL)
+    model = AutoModelForSequenceClassification.from_pretrained(
+        MODEL,
+        config=config,
+        dtype="float32",
+    )
+
+    def preprocess(batch):
+        result = tokenizer(batch["sentence"], padding="max_length", max_length=32, truncation=True)
+        result["label"] = [labels.index(label) for label in batch["label"]]
+        return result
+
+    raw = raw.map(preprocess, batched=True)
+
+    def compute_metrics(p):
+        return {"accuracy": float((np.argmax(p.predictions, axis=1) == p.label_ids).mean())}
+
+    trainer = Trainer(
+        model=model,
+        args=training_args,
+        train_dataset=raw["train"] if training_args.do_train else None,
+        eval_dataset=raw["validation"] if training_args.do_eval else None,
+        compute_metrics=compute_metrics,
+        processing_class=tokenizer,
+        data_collator=DataCollatorWithPadding(tokenizer),
+    )
+    if training_args.do_train:
+        result = trainer.train()
+        trainer.save_model()
+        trainer.log_metrics("train", result.metrics)
+    if training_args.do_eval:
+        trainer.log_metrics("eval", trainer.evaluate())
+
+
+if __name__ == "__main__":
+    main()
