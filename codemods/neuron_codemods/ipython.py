@@ -62,6 +62,10 @@ class Magic:
     shown: bool = False
     """Whether the text is Python and stays in the program: ``%time trainer.train()``, ``Trainer?``."""
 
+    def is_gone(self, inner: str) -> bool:
+        """Whether nothing is left of a shell line."""
+        return self.kind is not None and not inner.strip()
+
 
 @dataclass(frozen=True)
 class Masked:
@@ -75,6 +79,9 @@ class Masked:
         if not self.magics:
             return text
         text = re.sub(f"(?:\r\n|\r|\n)[ \t]*#{_MORE}", "", text)
+        gone = [index for index, inner in enumerate(inners) if self.magics[index].is_gone(inner)]
+        for index in gone:
+            text = _without(text, index)
         found: list[int] = []
 
         def restored(match: re.Match[str]) -> str:
@@ -83,29 +90,37 @@ class Masked:
             magic = self.magics[index]
             if magic.shown:
                 return f"{match['indent']}{magic.prefix}{match['body']}{magic.suffix}{match['newline']}"
-            return f"{match['indent']}{match['body']}{_written(magic, inners[index], match['newline'])}"
+            return f"{match['indent']}{match['body']}{_written(magic, inners[index], match)}"
 
         pattern = (
             rf"(?P<indent>[ \t]*)(?P<body>[^\r\n]*?)(?:0#{_MASK}|#{_SHOWN})(?P<number>\d+)(?P<newline>(?:\r\n|\r|\n)?)"
         )
         result = re.sub(pattern, restored, text)
-        if found != list(range(len(self.magics))):
+        if found != [index for index in range(len(self.magics)) if index not in gone]:
             raise RuntimeError("a magic or shell line of a cell would be lost; nothing was changed")
         return result
 
 
-def _written(magic: Magic, inner: str, newline: str) -> str:
-    """A masked stretch again, with its migrated text; one that has become empty is no line any more."""
+def _written(magic: Magic, inner: str, masked: re.Match[str]) -> str:
+    """A masked stretch again, with its migrated text."""
+    newline = masked["newline"]
     if magic.kind is None:
         return f"{magic.prefix}{inner}{newline}"
     lines: list[str] = []
     continued = False
     for line in Text(inner).lines:
         plain = continued or not line.strip() or line.lstrip().startswith("#")
-        lines.append(line if plain else f"{magic.prefix}{line}")
+        indentation = masked["indent"] if lines and not continued else ""
+        lines.append(f"{indentation}{'' if plain else magic.prefix}{line}")
         continued = line.rstrip("\r\n").endswith("\\")
-    text = "".join(lines)
-    return text + newline if text.strip() or magic.prefix not in ("!", "%") else ""
+    return "".join(lines) + newline
+
+
+def _without(text: str, index: int) -> str:
+    """A masked text without the line of one mask, or with ``pass`` in its place where a block needs a statement."""
+    line = re.compile(rf"[ \t]*0#{_MASK}{index}(?:\r\n|\r|\n|$)")
+    without = line.sub("", text)
+    return without if parse_module(without) is not None else re.sub(rf"0#{_MASK}{index}(?!\d)", "pass", text)
 
 
 @dataclass(frozen=True)

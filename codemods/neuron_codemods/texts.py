@@ -13,6 +13,7 @@ migrated as one.
 from __future__ import annotations
 
 import difflib
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -113,9 +114,17 @@ class Parsed(Text):
 
 
 def migrate_text(
-    kind: str, text: str, *, path: str = "<text>", settings: Settings | None = None, project: Project | None = None
+    kind: str,
+    text: str,
+    *,
+    path: str = "<text>",
+    settings: Settings | None = None,
+    project: Project | None = None,
+    present: frozenset[str] = frozenset(),
 ) -> Migration:
     """Move a text of some kind off Optimum Neuron; ``kind`` is a name of ``neuron_codemods.kinds``.
+
+    ``present`` are markers that stand around the text already, if it is a part of another.
 
     Raises :class:`SourceError` when the text cannot be parsed at all, and ``kinds.MissingParserError`` when what would
     parse it is not installed.
@@ -128,7 +137,7 @@ def migrate_text(
     project = project.including(kinds.collect(kind, body, path))
     try:
         parsed = read(body, path)
-        work = _Work(kind, parsed, path, settings, project)
+        work = _Work(kind, parsed, path, settings, project, present | _markers_in(body))
         changed = parsed.finished(apply(body, without_lost(work.edits())))
     except RecursionError:
         raise SourceError("nested too deeply to be read", 1) from None
@@ -160,8 +169,11 @@ class _Found:
 class _Work:
     """The migration of one text."""
 
-    def __init__(self, kind: str, parsed: Parsed, path: str, settings: Settings, project: Project) -> None:
+    def __init__(
+        self, kind: str, parsed: Parsed, path: str, settings: Settings, project: Project, present: frozenset[str]
+    ) -> None:
         self._parsed = parsed
+        self._present = present
         self._path = path
         self._settings = settings
         self._project = project
@@ -238,7 +250,7 @@ class _Work:
         migration = None
         if concerned(region.kind, region.text, self._project):
             try:
-                migration = self._migrated(region.kind, region.text)
+                migration = self._migrated(region.kind, region.text, self._present)
             except SourceError as error:
                 self._unreadable(region, error)
         self._take(region, migration)
@@ -263,8 +275,10 @@ class _Work:
         for region, migration in zip(sound, results, strict=True):
             self._take(region, migration)
 
-    def _migrated(self, kind: str, text: str) -> Migration:
-        return migrate_text(kind, text, path=self._path, settings=self._settings, project=self._project)
+    def _migrated(self, kind: str, text: str, present: frozenset[str]) -> Migration:
+        return migrate_text(
+            kind, text, path=self._path, settings=self._settings, project=self._project, present=present
+        )
 
     def _take(self, region: Region, migration: Migration | None) -> None:
         """What has become of a region, and of the texts inside of it."""
@@ -276,7 +290,7 @@ class _Work:
             text = inner.text
             if inner.kind is not None and concerned(inner.kind, text, self._project):
                 try:
-                    within = self._migrated(inner.kind, text)
+                    within = self._migrated(inner.kind, text, self._present | _markers_in(region.text))
                 except SourceError as error:
                     self._unreadable(replace(region, kind=inner.kind, text=text, place=inner.place), error)
                 else:
@@ -307,7 +321,6 @@ class _Work:
 
     def _new_markers(self) -> list[Edit]:
         wanted: dict[int, list[str]] = defaultdict(list)
-        present = {token.text.rstrip() for token in self._marking()}
         for item in self._found:
             change = item.change
             manual = change.outcome is Outcome.MANUAL
@@ -317,7 +330,7 @@ class _Work:
                 continue
             line = _marker(item)
             start = self._parsed.statement(change.span[0])[0]
-            if line not in present and line not in wanted[start]:
+            if line not in self._present and line not in wanted[start]:
                 wanted[start].append(line)
         edits = []
         for start, lines in wanted.items():
@@ -343,8 +356,20 @@ class _Work:
             message = "This suppression suppresses nothing; delete it."
             found.append(Finding(UNUSED_SUPPRESSION.code, Outcome.REVIEW, message, start, end, UNUSED_SUPPRESSION.url))
         found += [self._parsed.told(finding) if finding.cell else finding for finding in self._inner]
+        made = {_left(finding) for finding in found if finding.code != MARKER_LEFT.code}
+        found = [finding for finding in found if finding.code != MARKER_LEFT.code or finding.message not in made]
         found.sort(key=lambda finding: (finding.cell, finding.start, finding.code))
         return tuple(dict.fromkeys(found))
+
+
+def _left(finding: Finding) -> str:
+    """What is said of a marker that a finding has left."""
+    marker = markers.format_marker(finding.code, finding.message, finding.url)
+    return f"Left by an earlier run: {finding.code}: {marker.partition('): ')[2]}"
+
+
+def _markers_in(text: str) -> frozenset[str]:
+    return frozenset(match[0].rstrip() for match in re.finditer(r"# (?:TODO|NOTE)\(neuron-migrate [^\r\n]*", text))
 
 
 def concerned(kind: str, text: str, project: Project) -> bool:

@@ -143,3 +143,22 @@ def test_documents_without_optimum_neuron_in_code_stay(pieces: list[str]) -> Non
     text = "".join(pieces)
     if "import" not in text:
         assert migrate_text("markdown", text).text == text
+
+
+@pytest.mark.parametrize("language", ["bash", "sh", "shell", "console", "zsh"])
+def test_prompts_of_a_shell(language: str) -> None:
+    text = f"```{language}\n$ torchrun train.py --zero_1 \\\n    --bf16\nloss --zero_1\n$ ls\n```\n"
+    new = "$ HF_DEACTIVATE_ASYNC_LOAD=1 torchrun train.py \\\n    --bf16"
+    assert markdown(text) == text.replace("$ torchrun train.py --zero_1 \\\n    --bf16", new)
+
+
+def test_shell_fences_in_lists() -> None:
+    text = "1. a\n\n   ```bash\n   export XLA_USE_BF16=1\n   neuron_parallel_compile python a.py\n   ```\n"
+    assert markdown(text) == "1. a\n\n   ```bash\n   python a.py\n   ```\n"
+
+
+def test_markers_in_fences() -> None:
+    text = "> ```sh\n> optimum-cli neuron serve -m gpt2\n> ```\n"
+    first, marker, *rest = markdown(text).splitlines()
+    assert (first, rest) == ("> ```sh", ["> optimum-cli neuron serve -m gpt2", "> ```"])
+    assert marker.startswith("> # TODO(neuron-migrate NM405): ")

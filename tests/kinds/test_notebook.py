@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_codemods import SourceError, migrate_text
-from tests.command.support import REAL, Project
+from neuron_codemods import Project, SourceError, migrate_text
+from neuron_codemods.kinds import collect
+from tests.command.support import REAL
+from tests.command.support import Project as Folder
 
 from .notebooks import code, migrated, notebook, prose, sources
 
@@ -172,7 +174,7 @@ def test_notebooks_of_format_3() -> None:
 
 def test_the_command_names_cell_and_line(tmp_path: Path) -> None:
     text = notebook("import importlib", 'import torch\nm = importlib.import_module("optimum.neuron")')
-    project = Project(tmp_path, REAL).write({"train.ipynb": text})
+    project = Folder(tmp_path, REAL).write({"train.ipynb": text})
     ended = project.run("train.ipynb", "--check", "--quiet")
     assert ended.lines[0].startswith("train.ipynb:cell 2:2:29: NM005 manual ")
     written = project.run("train.ipynb", "--quiet")
@@ -228,3 +230,48 @@ def test_generated_notebooks(given: list[str], listed: bool, ascii_only: bool, i
         assert [line for line in before.splitlines() if line[:1] in "%!"] == [
             line for line in after.splitlines() if line[:1] in "%!"
         ]
+
+
+def test_shell_lines_are_migrated() -> None:
+    launch = "!torchrun --nproc_per_node 2 train.py \\\n  --zero_1 \\\n  --tensor_parallel_size {tp} \\\n  --bf16"
+    (cell,) = cells(f"x = 1\n{launch}\ny = 2")
+    new = "!TP_SIZE={tp} HF_DEACTIVATE_ASYNC_LOAD=1 torchrun --nproc_per_node 2 train.py \\\n  --bf16"
+    assert cell == f"x = 1\n{new}\ny = 2"
+
+
+def test_shell_lines_without_anything_left_go() -> None:
+    assert cells("x = 1\n!optimum-cli neuron cache set a/b\ny = 2", "%env A=1\n!neuron_parallel_compile ls") == [
+        "x = 1\ny = 2",
+        "%env A=1\n!ls",
+    ]
+    assert cells("if x:\n    !optimum-cli neuron cache set a/b") == ["if x:\n    pass"]
+    assert cells("!optimum-cli neuron cache set a/b") == [""]
+
+
+def test_markers_of_shell_lines_are_comments() -> None:
+    (cell,) = cells("if x:\n    !optimum-cli neuron serve -m gpt2")
+    first, second, third = cell.splitlines()
+    assert (first, third) == ("if x:", "    !optimum-cli neuron serve -m gpt2")
+    assert second.startswith("    # TODO(neuron-migrate NM405): Serve with vllm serve gpt2.")
+
+
+@pytest.mark.parametrize("first", ["%%bash", "%%sh", "%%script bash", "%%bash --no-raise-error"])
+def test_shell_cells(first: str) -> None:
+    assert cells(f"{first}\nexport XLA_USE_BF16=1\npython a.py\n") == [f"{first}\npython a.py\n"]
+
+
+def test_a_script_that_a_cell_writes_is_known_to_the_cell_that_launches_it() -> None:
+    script = (
+        "from optimum.neuron import NeuronHfArgumentParser as P, NeuronTrainingArguments as A\na, = P(A).parse()\n"
+    )
+    result = cells(f"%%writefile train.py\n{script}", "!torchrun train.py --tensor_parallel_size 2 --warmup_ratio 0.1")
+    assert result[1] == "!TP_SIZE=2 torchrun train.py --warmup_steps 0.1"
+    own = f"{script}import argparse\np = argparse.ArgumentParser()\np.add_argument('--warmup_ratio')\n"
+    result = cells(f"%%writefile train.py\n{own}", "!torchrun train.py --tensor_parallel_size 2 --warmup_ratio 0.1")
+    assert result[1] == "!TP_SIZE=2 torchrun train.py --warmup_ratio 0.1"
+
+
+def test_an_exported_model_is_known_to_the_cells_that_load_it() -> None:
+    facts = collect("notebook", notebook("!optimum-cli export neuron --model gpt2 out/"), "a/b.ipynb")
+    assert facts is not None
+    assert Project((facts,)).original("a/c.py", "out") == "gpt2"

@@ -84,6 +84,16 @@ KINDS: tuple[Kind, ...] = (
         launches=(b"torchrun", b"accelerate", b"python"),
     ),
     Kind("notebook", "notebooks", (".ipynb",), needles=_WORDS),
+    Kind(
+        "makefile",
+        "makefiles",
+        (".mk", ".mak"),
+        ("Makefile", "makefile", "GNUmakefile"),
+        languages=("make", "makefile"),
+        needles=_WORDS,
+        launches=(b"torchrun", b"accelerate", b"python"),
+    ),
+    Kind("rst", "reStructuredText", (".rst",), needles=_WORDS),
     Kind("markdown", "Markdown", (".md", ".mdx", ".markdown", ".qmd"), needles=_WORDS),
 )
 

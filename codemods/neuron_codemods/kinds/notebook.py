@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from neuron_codemods import ipython, jsontext
+from neuron_codemods import ipython, jsontext, kinds
 from neuron_codemods.cells import python_regions
 from neuron_codemods.jsontext import Line, Value
 from neuron_codemods.model import Finding, Position, SourceError
@@ -31,16 +31,27 @@ def parse(text: str, path: str) -> Notebook:
 
 
 def collect(text: str, path: str) -> ModuleFacts | None:
-    """The scripts that the notebook writes (``%%writefile train.py``), for the cells that launch them."""
-    written = []
+    """The scripts that the notebook writes (``%%writefile train.py``) and the models that its commands export."""
+    written: list[ModuleFacts] = []
+    originals: list[tuple[str, str]] = []
     for cell in parse(text, path).cells:
-        magic = ipython.cell_magic(cell.text) if cell.kind == "code" else None
+        if cell.kind != "code":
+            continue
+        magic = ipython.cell_magic(cell.text)
         if magic is not None and magic.file and magic.kind == "python":
             try:
                 written.append(collect_module(cell.text[magic.start :], magic.file))
             except SourceError:
                 continue
-    return ModuleFacts(path, written=tuple(written)) if written else None
+        elif "optimum-cli" in cell.text:
+            commands = [cell.text[magic.start :]] if magic is not None and magic.kind == "shell" else []
+            commands += [found.inner for found in ipython.mask(cell.text).magics if found.kind == "shell"]
+            for command in commands:
+                facts = kinds.collect("shell", command, path)
+                originals += facts.originals if facts is not None else ()
+    if not written and not originals:
+        return None
+    return ModuleFacts(path, written=tuple(written), originals=tuple(originals))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds import by_name, parser
+from neuron_codemods.project import ModuleFacts, folder_of
 from neuron_codemods.source import Text, Token
 from neuron_codemods.texts import Lines, Parsed, Region, plain_region
 
@@ -40,6 +41,16 @@ _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 def parse(text: str, path: str) -> Shell:
     """A shell script; what the grammar cannot read is told by ``Shell.unread``."""
     return Shell(text)
+
+
+def collect(text: str, path: str) -> ModuleFacts | None:
+    """The models that a script exports, for the files that load the folders."""
+    if "optimum" not in text:
+        return None
+    from neuron_codemods.launch.exports import exported
+
+    found = tuple((folder_of(path, folder), model) for folder, model in exported(parse(text, path)))
+    return ModuleFacts(path, originals=found) if found else None
 
 
 @dataclass(frozen=True)

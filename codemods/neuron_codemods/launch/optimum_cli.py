@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from neuron_codemods.data.launch import Row, rows
+from neuron_codemods.data.launch import Row
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds.shell import Command, Shell, Word
+from neuron_codemods.launch.exports import folders, row_of
 from neuron_codemods.launch.lines import flag_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import Project
@@ -36,43 +37,13 @@ _SERVE = {
     "port": "--port",
     "served_model_name": "--served-model-name",
 }
-_SWITCHES = frozenset(
-    (
-        "trust_remote_code",
-        "dynamic_batch_size",
-        "disable_validation",
-        "output_hidden_states",
-        "output_attentions",
-        "disable_weights_neff_inline",
-        "disable_neuron_cache",
-        "inline_weights_neff",
-        "disable_fast_relayout",
-        "disable_fallback",
-    )
-)
-_LISTS = frozenset(("lora_model_ids", "lora_weight_names", "lora_adapter_names", "lora_scales", "controlnet_ids"))
 
 
 def check(shell: Shell, project: Project) -> Iterator[Change]:
     for command in shell.commands:
-        row, index = _row(command)
+        row, index = row_of(command)
         if row is not None:
             yield from _change(shell, command, row, command.words[index:])
-
-
-def _row(command: Command) -> tuple[Row | None, int]:
-    """The row of a command, and the index of its first argument."""
-    said = [
-        (word.value or "").rpartition("/")[2] if number == 0 else word.value
-        for number, word in enumerate(command.words)
-    ]
-    if said and said[0] and re.fullmatch(r"python[\d.]*", said[0]):
-        said[0] = "python"
-    for row in rows("command").values():
-        parts = row.name.split()
-        if row.action not in ("keep", "unwrap") and said[: len(parts)] == parts:
-            return row, len(parts)
-    return None, 0
 
 
 def _change(shell: Shell, command: Command, row: Row, arguments: Sequence[Word]) -> Iterator[Change]:
@@ -85,7 +56,7 @@ def _change(shell: Shell, command: Command, row: Row, arguments: Sequence[Word])
     if row.action == "serve":
         yield Change(Outcome.MANUAL, span, f"Serve with {_serving(arguments)}. {row.reason}")
         return
-    made, given = _folders(row, arguments)
+    made, given = folders(row, arguments)
     message = f"{row.name} goes. {row.reason}"
     if given and made:
         message += f" Load {given} where {made} was loaded." if made != given else ""
@@ -97,32 +68,6 @@ def _change(shell: Shell, command: Command, row: Row, arguments: Sequence[Word])
     else:
         outcome = Outcome.REVIEW if row.action in ("export", "consolidate") else Outcome.REWRITTEN
         yield Change(outcome, span, message, (edit_or_none,))
-
-
-def _folders(row: Row, arguments: Sequence[Word]) -> tuple[str, str]:
-    """What a command writes, and what it reads."""
-    if row.action not in ("export", "consolidate"):
-        return "", ""
-    given, free = "", []
-    index = 0
-    while index < len(arguments):
-        word = arguments[index]
-        name = flag_name(word) or ("model" if word.raw == "-m" else "format" if word.raw == "-f" else "")
-        if not word.raw.startswith("-"):
-            free.append(word.raw)
-        elif name == "model":
-            given = word.raw.partition("=")[2]
-            if not given and index + 1 < len(arguments):
-                index += 1
-                given = arguments[index].raw
-        elif name and "=" not in word.raw and name not in _SWITCHES:
-            index += 1
-            while name in _LISTS and index + 1 < len(arguments) and not arguments[index + 1].raw.startswith("-"):
-                index += 1
-        index += 1
-    if row.action == "export":
-        return (free[-1] if free else ""), given
-    return (free[1] if len(free) > 1 else ""), (free[0] if free else "")
 
 
 def _is_used(shell: Shell, folder: str, span: tuple[int, int]) -> bool:
