@@ -72,6 +72,14 @@ PYTHON = Kind("python", "Python", (".py", ".pyi", ".pyw"), interpreters=(b"pytho
 _WORDS = (b"euron", b"optimum", b"NEURON", b"XLA_", b"zero_1")
 """Words of Optimum Neuron and of the stack below it, in code and on command lines."""
 
+_PACKAGES = (b"neuron", b"Neuron")
+"""In the name of every package that brings a part of the old stack."""
+
+_REQUIREMENTS = (
+    *("requirements*.txt", "requirements*.in", "*[-_]requirements.txt", "*[-_]requirements.in"),
+    *("constraints*.txt", "constraints*.in"),
+)
+
 KINDS: tuple[Kind, ...] = (
     PYTHON,
     Kind(
@@ -95,6 +103,9 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("rst", "reStructuredText", (".rst",), needles=_WORDS),
     Kind("markdown", "Markdown", (".md", ".mdx", ".markdown", ".qmd"), needles=_WORDS),
+    Kind("requirements", "requirements files", files=_REQUIREMENTS, needles=_PACKAGES),
+    Kind("setup_cfg", "setup.cfg", files=("setup.cfg",), needles=_PACKAGES),
+    Kind("pyproject", "pyproject.toml", files=("pyproject.toml", "Pipfile"), needles=_PACKAGES),
 )
 
 _BY_SUFFIX = {suffix: kind for kind in KINDS for suffix in kind.suffixes}

@@ -1,0 +1,1 @@
+"""Rules about what a project says it needs to be installed."""

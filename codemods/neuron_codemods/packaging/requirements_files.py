@@ -1,0 +1,122 @@
+"""Moves requirements files from the stack of Optimum Neuron to the native one.
+
+`optimum-neuron` and the packages of the XLA stack cannot share an environment with TorchNeuron, which needs torch
+2.14, transformers 5 and Python 3.12. Packages of the old stack go, what is left gets versions that work together, and
+the index of AWS is named, because PyPI has only placeholders of `torch-neuronx` and `neuronx-cc`.
+
+https://awsdocs-neuron.readthedocs-hosted.com/en/v2.33.0/setup/pytorch/update-manual.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuron_codemods.edits import Edit
+from neuron_codemods.kinds.requirements import Line, RequirementsFile
+from neuron_codemods.model import Case, Outcome, Rule
+from neuron_codemods.project import Project
+from neuron_codemods.requirements import stack
+from neuron_codemods.requirements.plan import Decision, decide
+from neuron_codemods.texts import Change
+
+RULE = Rule(
+    code="NM501",
+    name="requirements-file",
+    summary="Requirements of the old stack become those of the native one, in requirements files.",
+    url=stack.URL,
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
+    kind="requirements",
+)
+
+
+def check(file: RequirementsFile, project: Project) -> Iterator[Change]:
+    """The decisions, and the indexes that the native packages come from."""
+    lines = dict(file.entries)
+    decisions = decide(lines, project)
+    for decision in decisions:
+        yield Change(
+            decision.outcome,
+            decision.entry.span,
+            decision.message,
+            tuple(_edits(file, decision, lines[decision.entry])),
+        )
+    needing = [each for each in decisions if each.new and any(new.startswith("torch-neuronx") for new in each.new)]
+    if needing and needing[0].outcome is not Outcome.MANUAL:
+        yield from _indexes(file, lines[needing[0].entry], decisions[0].entry.span)
+
+
+def _edits(file: RequirementsFile, decision: Decision, line: Line) -> Iterator[Edit]:
+    if decision.new is None:
+        return
+    if not decision.new:
+        yield Edit.delete((line.first, file.notes_below(line)))
+        return
+    indentation, newline = file.indentation(line.first), file.newline(line.first)
+    end = decision.entry.span[1]
+    start = line.start  # with -e, if there is one: what stands there now is no checkout
+    yield Edit.replace((start, end), f"{newline}{indentation}".join(decision.new))
+
+
+def _indexes(file: RequirementsFile, line: Line, place: tuple[int, int]) -> Iterator[Change]:
+    named = " ".join(option.text for option in file.options)
+    missing = [index for index in (stack.NEURON_INDEX, stack.TORCH_INDEX) if index not in named]
+    if not missing:
+        return
+    first = file.logical[0].first
+    newline = file.newline(first)
+    text = "".join(f"--extra-index-url {index}{newline}" for index in missing)
+    message = f"torch-neuronx is not on PyPI, which has placeholders only: {' and '.join(missing)} added."
+    yield Change(Outcome.REWRITTEN, place, message, (Edit.insert(first, text),))
+
+
+CASES = (
+    Case(
+        "the training extra",
+        "optimum-neuron[neuronx,training]==0.4.5\ndatasets\n",
+        "--extra-index-url https://pip.repos.neuron.amazonaws.com\n"
+        "--extra-index-url https://download.pytorch.org/whl/cpu\n"
+        "torch-neuronx==2.14.*\nneuronx-cc==2.*\nnki\ntransformers>=5.24\naccelerate>=1.15\ntrl>=1.16\npeft>=0.21\n"
+        "datasets\n",
+        (Outcome.REVIEW, Outcome.REWRITTEN),
+    ),
+    Case(
+        "pins of the old stack",
+        "--extra-index-url https://pip.repos.neuron.amazonaws.com\n"
+        "optimum-neuron==0.0.24\n"
+        "torch-neuronx==2.1.2.2.2.0  # XLA\n"
+        "neuronx_distributed==0.8.0\n"
+        "transformers==4.41.1\n"
+        "numpy<=1.25.2\n"
+        "pandas>=2\n",
+        "--extra-index-url https://download.pytorch.org/whl/cpu\n"
+        "--extra-index-url https://pip.repos.neuron.amazonaws.com\n"
+        "neuronx-cc==2.*\nnki\naccelerate>=1.15\n"
+        "torch-neuronx==2.14.*  # XLA\n"
+        "transformers>=5.24\n"
+        "numpy\n"
+        "pandas>=2\n",
+    ),
+    Case(
+        "extras of optimum, with a marker",
+        'optimum[neuronx]; platform_machine == "x86_64"\ntransformers\n',
+        "--extra-index-url https://pip.repos.neuron.amazonaws.com\n"
+        "--extra-index-url https://download.pytorch.org/whl/cpu\n"
+        'torch-neuronx==2.14.*; platform_machine == "x86_64"\n'
+        'neuronx-cc==2.*; platform_machine == "x86_64"\n'
+        'nki; platform_machine == "x86_64"\n'
+        'accelerate>=1.15; platform_machine == "x86_64"\n'
+        "transformers>=5.24\n",
+    ),
+    Case(
+        "hashes are for the tool that wrote them",
+        "libneuronxla==2.2.1630.0 \\\n    --hash=sha256:0000\npandas==2.2.0 \\\n    --hash=sha256:1111\n",
+        "# TODO(neuron-migrate NM501): The hashes of libneuronxla can only be renewed by the tool that wrote them: "
+        f"delete libneuronxla from the file that this one is made from, and make it again: {stack.URL}\n"
+        "libneuronxla==2.2.1630.0 \\\n    --hash=sha256:0000\npandas==2.2.0 \\\n    --hash=sha256:1111\n",
+        (Outcome.MANUAL,),
+    ),
+    Case("torch-xla of a TPU", "torch-xla==2.9.0\ntransformers==4.57.1\n"),
+    Case("the native stack", "torch-neuronx==2.14.*\nneuronx-cc==2.*\nnki\ntransformers>=5.24\n"),
+    Case("a name that only begins alike", "optimum-neuron-extras==1.0\noptimum[onnxruntime]==1.20\n"),
+    Case("another file", "-r base.txt\n-c constraints.txt\n./optimum-neuron\n"),
+)

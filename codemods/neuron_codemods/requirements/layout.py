@@ -1,0 +1,56 @@
+"""Changes to the elements of an array of strings, in the layout that the array has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from neuron_codemods.edits import Edit
+from neuron_codemods.source import Text
+
+_REST_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(#[^\r\n]*)?[\r\n]*")
+_COMMA = re.compile(r"\s*,[ \t]*")
+
+Span = tuple[int, int]
+
+
+def edits(text: Text, elements: Sequence[tuple[Span, Sequence[str] | None]]) -> list[Edit]:
+    """All changes to one array.
+
+    ``elements`` are its elements in order, each with what stands there instead, as it is to be written: nothing to
+    take it out, None to leave it.
+    """
+    replaced = [_replaced(text, span, new) for span, new in elements if new]
+    return [*replaced, *(Edit.delete(span) for span in _deleted(text, elements))]
+
+
+def _replaced(text: Text, span: Span, new: Sequence[str]) -> Edit:
+    separator = ", "
+    if not text.text[text.line_start(span[0]) : span[0]].strip():  # it begins its line: so do the new ones
+        separator = "," + text.newline(span[0]) + text.indentation(span[0])
+    return Edit.replace(span, separator.join(new))
+
+
+def _deleted(text: Text, elements: Sequence[tuple[Span, Sequence[str] | None]]) -> Iterator[Span]:
+    """The stretches that go with the elements: whole lines, or the commas that are too many."""
+    goes = [new is not None and not new and not _has_its_line(text, span) for span, new in elements]
+    for number, (span, new) in enumerate(elements):
+        if new is not None and not new and not goes[number]:
+            yield text.line_start(span[0]), text.line_end(span[1])
+        if not goes[number] or (number and goes[number - 1]):
+            continue
+        end = number
+        while end + 1 < len(goes) and goes[end + 1]:
+            end += 1
+        if end + 1 < len(goes):
+            yield span[0], elements[end + 1][0][0]
+        elif number:
+            yield elements[number - 1][0][1], elements[end][0][1]
+        else:
+            comma = _COMMA.match(text.text, elements[end][0][1])
+            yield span[0], comma.end() if comma else elements[end][0][1]
+
+
+def _has_its_line(text: Text, span: Span) -> bool:
+    before = text.text[text.line_start(span[0]) : span[0]]
+    return not before.strip() and _REST_OF_LINE.fullmatch(text.text, span[1], text.line_end(span[1])) is not None

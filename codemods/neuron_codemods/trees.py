@@ -1,0 +1,61 @@
+"""A syntax tree of tree-sitter, with places in characters instead of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from neuron_codemods.kinds import parser
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+class Tree:
+    """The tree of one text in the language of a grammar: what its package's ``language()`` returns."""
+
+    def __init__(self, text: str, grammar: object) -> None:
+        tree_sitter = parser("tree_sitter", "files of this kind")
+        self._data = text.encode("utf-8", "surrogatepass")
+        self._ascii = len(self._data) == len(text)
+        self._tree = tree_sitter.Parser(tree_sitter.Language(grammar)).parse(self._data)
+
+    @property
+    def root(self) -> Node:
+        node: Node = self._tree.root_node
+        return node
+
+    def span(self, node: Node) -> tuple[int, int]:
+        """Where a node starts and ends in the text."""
+        return self._offset(node.start_byte), self._offset(node.end_byte)
+
+    def text_of(self, node: Node) -> str:
+        """The text of a node."""
+        return self._data[node.start_byte : node.end_byte].decode("utf-8", "surrogatepass")
+
+    def walk(self, *kinds: str) -> Iterator[Node]:
+        """All nodes of some kinds, or all that there are, in the order of the text."""
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            if not kinds or node.type in kinds:
+                yield node
+            stack.extend(reversed(node.children))
+
+    def errors(self) -> list[tuple[int, int]]:
+        """What the grammar could not make sense of."""
+        if not self.root.has_error:
+            return []
+        return [self.span(node) for node in self.walk() if node.is_error or node.is_missing]
+
+    def _offset(self, byte: int) -> int:
+        return byte if self._ascii else self._characters[byte]
+
+    @cached_property
+    def _characters(self) -> list[int]:
+        """The number of the character that each byte belongs to."""
+        numbers: list[int] = []
+        for number, character in enumerate(self._data.decode("utf-8", "surrogatepass")):
+            numbers += [number] * len(character.encode("utf-8", "surrogatepass"))
+        return [*numbers, len(numbers) and numbers[-1] + 1]
