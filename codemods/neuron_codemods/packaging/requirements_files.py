@@ -42,7 +42,7 @@ def check(file: RequirementsFile, project: Project) -> Iterator[Change]:
         )
     needing = [each for each in decisions if each.new and any(new.startswith("torch-neuronx") for new in each.new)]
     if needing and needing[0].outcome is not Outcome.MANUAL:
-        yield from _indexes(file, lines[needing[0].entry], decisions[0].entry.span)
+        yield from _indexes(file, decisions[0].entry.span)
 
 
 def _edits(file: RequirementsFile, decision: Decision, line: Line) -> Iterator[Edit]:
@@ -57,16 +57,17 @@ def _edits(file: RequirementsFile, decision: Decision, line: Line) -> Iterator[E
     yield Edit.replace((start, end), f"{newline}{indentation}".join(decision.new))
 
 
-def _indexes(file: RequirementsFile, line: Line, place: tuple[int, int]) -> Iterator[Change]:
+def _indexes(file: RequirementsFile, place: tuple[int, int]) -> Iterator[Change]:
     named = " ".join(option.text for option in file.options)
     missing = [index for index in (stack.NEURON_INDEX, stack.TORCH_INDEX) if index not in named]
     if not missing:
         return
-    first = file.logical[0].first
-    newline = file.newline(first)
+    named_already = [option for option in file.options if option.text.startswith("--extra-index-url")]
+    at = named_already[-1].last if named_already else file.logical[0].first
+    newline = file.newline(at)
     text = "".join(f"--extra-index-url {index}{newline}" for index in missing)
     message = f"torch-neuronx is not on PyPI, which has placeholders only: {' and '.join(missing)} added."
-    yield Change(Outcome.REWRITTEN, place, message, (Edit.insert(first, text),))
+    yield Change(Outcome.REWRITTEN, place, message, (Edit.insert(at, text),))
 
 
 CASES = (
@@ -88,8 +89,8 @@ CASES = (
         "transformers==4.41.1\n"
         "numpy<=1.25.2\n"
         "pandas>=2\n",
-        "--extra-index-url https://download.pytorch.org/whl/cpu\n"
         "--extra-index-url https://pip.repos.neuron.amazonaws.com\n"
+        "--extra-index-url https://download.pytorch.org/whl/cpu\n"
         "neuronx-cc==2.*\nnki\naccelerate>=1.15\n"
         "torch-neuronx==2.14.*  # XLA\n"
         "transformers>=5.24\n"

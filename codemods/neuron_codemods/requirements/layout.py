@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from neuron_codemods.edits import Edit
 from neuron_codemods.source import Text
 
-_REST_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(#[^\r\n]*)?[\r\n]*")
+_REST_OF_LINE = re.compile(r"[ \t]*(?P<comma>,?)[ \t]*(#[^\r\n]*)?[\r\n]*")
 _COMMA = re.compile(r"\s*,[ \t]*")
 
 Span = tuple[int, int]
@@ -33,7 +33,11 @@ def _replaced(text: Text, span: Span, new: Sequence[str]) -> Edit:
 
 def _deleted(text: Text, elements: Sequence[tuple[Span, Sequence[str] | None]]) -> Iterator[Span]:
     """The stretches that go with the elements: whole lines, or the commas that are too many."""
-    goes = [new is not None and not new and not _has_its_line(text, span) for span, new in elements]
+    last = len(elements) - 1
+    goes = [
+        new is not None and not new and not _has_its_line(text, span, is_last=number == last)
+        for number, (span, new) in enumerate(elements)
+    ]
     for number, (span, new) in enumerate(elements):
         if new is not None and not new and not goes[number]:
             yield text.line_start(span[0]), text.line_end(span[1])
@@ -51,6 +55,8 @@ def _deleted(text: Text, elements: Sequence[tuple[Span, Sequence[str] | None]]) 
             yield span[0], comma.end() if comma else elements[end][0][1]
 
 
-def _has_its_line(text: Text, span: Span) -> bool:
+def _has_its_line(text: Text, span: Span, *, is_last: bool) -> bool:
+    """Whether its line can go as a whole: its comma, if it needs one, stands there too."""
     before = text.text[text.line_start(span[0]) : span[0]]
-    return not before.strip() and _REST_OF_LINE.fullmatch(text.text, span[1], text.line_end(span[1])) is not None
+    behind = _REST_OF_LINE.fullmatch(text.text, span[1], text.line_end(span[1]))
+    return not before.strip() and behind is not None and (is_last or bool(behind["comma"]))

@@ -44,7 +44,9 @@ def _is_old(known: Sequence[Known], project: Project) -> bool:
         return True
     if any(found.name in stack.LEFTOVERS and "neuron" in found.name for found in known):
         return True
-    return uses_optimum_neuron(project) and any("neuron" in found.name for found in known)
+    names = {found.name for found in known}
+    is_native = "neuron-migrate" in names
+    return not is_native and uses_optimum_neuron(project) and any("neuron" in name for name in names)
 
 
 def uses_optimum_neuron(project: Project) -> bool:
