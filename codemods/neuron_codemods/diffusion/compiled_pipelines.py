@@ -177,7 +177,8 @@ def _mappings(module: Module, found: Loads, conversions: list[Conversion]) -> It
 def _configure(module: Module, conversions: list[Conversion]) -> Iterator[Change]:
     if not conversions or existing_import(module, CONFIGURE) is not None:
         return
-    anchor = last_import(module)
+    first = min(made.load.call.lineno for made in conversions)
+    anchor = last_import(module, before=first)
     call = f"{local_name(module, CONFIGURE)}()"
     if anchor is not None:
         edit = InsertLines(anchor, ("", call), after=True)

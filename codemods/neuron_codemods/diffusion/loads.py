@@ -43,6 +43,7 @@ TRANSLATED = frozenset(
 """What becomes something else than a keyword of the same call."""
 _PLACING = frozenset({"device_map", "max_memory"})
 _FIXED_AT_EXPORT = frozenset({"output_attentions", "output_hidden_states"})
+_OF_OTHER_MODELS = frozenset({"audio_sequence_length", "batch_size", "cpu_backend", "num_beams"})
 
 
 @dataclass(eq=False)
@@ -287,7 +288,7 @@ def is_dropped(name: str) -> bool:
     """Whether a keyword of ``from_pretrained`` has no meaning any more."""
     if name.endswith("_file_name") or name in _PLACING or name in _FIXED_AT_EXPORT or name in EXPORT:
         return True
-    if name in ("batch_size", "cpu_backend", "num_beams"):
+    if name in _OF_OTHER_MODELS:
         return True
     rows = (*data.keywords("diffusion").get(name, ()), *data.keywords("traced_model").get(name, ()))
     return name not in LOADING and any(row.action == "drop" and "from_pretrained" in row.members for row in rows)
@@ -349,7 +350,7 @@ def _problem_of_adapters(module: Module, settings: dict[str, Given]) -> str:
     count = len(texts(module, settings["lora_model_ids"]) or ()) if "lora_model_ids" in settings else 0
     for name in ("lora_weight_names", "lora_adapter_names"):
         found = texts(module, settings[name]) if name in settings else None
-        if found and len(found) != count:
+        if found and count and len(found) != count:
             return f"{name}= and lora_model_ids= are of different lengths: make them one for one, by hand."
     if "submodels" in settings and not is_none(module, settings["submodels"]):
         node = settings["submodels"].value

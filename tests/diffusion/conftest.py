@@ -1,0 +1,22 @@
+"""The tiny pipelines, built once for all tests of this folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def pipelines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every tiny pipeline, component and adapter."""
+    for name in ("diffusers", "peft", "transformers"):
+        pytest.importorskip(name)
+    from . import tiny
+
+    folder = tmp_path_factory.mktemp("pipelines")
+    tiny.build(folder)
+    return folder
