@@ -25,7 +25,7 @@ from neuron_codemods.edits import (
     RenameImport,
     RenameStar,
 )
-from neuron_codemods.imports import existing_import, last_import, local_name
+from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, imported, star_uses, without_native
@@ -40,7 +40,6 @@ RULE = Rule(
 )
 
 CATEGORIES = frozenset({"diffusion"})
-CONFIGURE = "neuron_shim.configure"
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -58,7 +57,6 @@ def check(module: Module) -> Iterator[Change]:
         if not made.load.is_superseded:
             yield _load(module, made)
     yield from _mappings(module, found, conversions)
-    yield from _configure(module, conversions)
 
 
 # Names --------------------------------------------------------------------------------------------------------------
@@ -174,21 +172,6 @@ def _mappings(module: Module, found: Loads, conversions: list[Conversion]) -> It
             yield Change(Outcome.REWRITTEN, binding.node, message, (RemoveStatement(statement),))
 
 
-def _configure(module: Module, conversions: list[Conversion]) -> Iterator[Change]:
-    if not conversions or existing_import(module, CONFIGURE) is not None:
-        return
-    first = min(made.load.call.lineno for made in conversions)
-    anchor = last_import(module, before=first)
-    call = f"{local_name(module, CONFIGURE)}()"
-    if anchor is not None:
-        edit = InsertLines(anchor, ("", call), after=True)
-    else:
-        anchor = module.statement(conversions[0].load.call)
-        edit = InsertLines(anchor, (call,))
-    message = "configure() prepares the device before a model is loaded."
-    yield Change(Outcome.REWRITTEN, anchor, message, (edit,), (CONFIGURE,))
-
-
 CASES = (
     Case(
         "the keywords of the compiler go, the sizes too",
@@ -202,9 +185,7 @@ pipe = NeuronStableDiffusionXLPipeline.from_pretrained(
 """,
         """import torch
 from diffusers import StableDiffusionXLPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 pipe = StableDiffusionXLPipeline.from_pretrained(
     "stabilityai/stable-diffusion-xl-base-1.0", dtype=torch.bfloat16
@@ -213,7 +194,7 @@ pipe.to(neuron_device())
 pipe.unet = compile_static(pipe.unet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REVIEW),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REVIEW),
     ),
     Case(
         "what diffusers knows stays",
@@ -232,9 +213,7 @@ pipe = NeuronStableDiffusionPipeline.from_pretrained(
 """,
         """import torch
 from diffusers import StableDiffusionPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 options = {"revision": "fp16", "token": True}
 pipe = StableDiffusionPipeline.from_pretrained(
@@ -247,7 +226,7 @@ pipe.to(neuron_device())
 pipe.unet = compile_static(pipe.unet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "full precision stays full",
@@ -257,16 +236,14 @@ pipe = NeuronPixArtAlphaPipeline.from_pretrained("PixArt-alpha/PixArt-XL-2-512x5
 auto_cast="none")
 """,
         """from diffusers import PixArtAlphaPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 pipe = PixArtAlphaPipeline.from_pretrained("PixArt-alpha/PixArt-XL-2-512x512")
 pipe.to(neuron_device())
 pipe.transformer = compile_static(pipe.transformer)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "LoRA weights are loaded and fused",
@@ -285,9 +262,7 @@ pipe = NeuronStableDiffusionPipeline.from_pretrained(
 """,
         """import torch
 from diffusers import StableDiffusionPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 adapter_id = "latent-consistency/lcm-lora-sdv1-5"
 pipe = StableDiffusionPipeline.from_pretrained(
@@ -306,7 +281,7 @@ pipe.to(neuron_device())
 pipe.unet = compile_static(pipe.unet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "several LoRA weights",
@@ -324,9 +299,7 @@ pipe = NeuronStableDiffusionXLPipeline.from_pretrained(
 """,
         """import torch
 from diffusers import StableDiffusionXLPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 pipe = StableDiffusionXLPipeline.from_pretrained(
     "stabilityai/stable-diffusion-xl-base-1.0",
@@ -349,7 +322,7 @@ pipe.to(neuron_device())
 pipe.unet = compile_static(pipe.unet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "a ControlNet",
@@ -362,9 +335,7 @@ auto_cast="all"
 """,
         """import torch
 from diffusers import ControlNetModel, StableDiffusionControlNetPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 controlnet = ControlNetModel.from_pretrained("lllyasviel/sd-controlnet-canny", dtype=torch.bfloat16)
 pipe = StableDiffusionControlNetPipeline.from_pretrained(
@@ -375,7 +346,7 @@ pipe.unet = compile_static(pipe.unet)
 pipe.controlnet = compile_static(pipe.controlnet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "several ControlNets",
@@ -392,9 +363,7 @@ class Painter:
         )
 """,
         """from diffusers import ControlNetModel, StableDiffusionXLControlNetPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 
 class Painter:
@@ -412,7 +381,7 @@ class Painter:
         self.pipe.controlnet = compile_static(self.pipe.controlnet)
         self.pipe.vae.decoder = compile_static(self.pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "an IP-adapter",
@@ -429,9 +398,7 @@ pipe = NeuronStableDiffusionPipeline.from_pretrained(
 )
 """,
         """from diffusers import StableDiffusionPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 pipe = StableDiffusionPipeline.from_pretrained(
     "runwayml/stable-diffusion-v1-5",
@@ -446,7 +413,7 @@ pipe.to(neuron_device())
 pipe.unet = compile_static(pipe.unet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "another UNet",
@@ -459,9 +426,7 @@ auto_cast="all"
 """,
         """import torch
 from diffusers import StableDiffusionXLPipeline, UNet2DConditionModel
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 unet = UNet2DConditionModel.from_pretrained("latent-consistency/lcm-sdxl", dtype=torch.bfloat16)
 pipe = StableDiffusionXLPipeline.from_pretrained(
@@ -471,7 +436,7 @@ pipe.to(neuron_device())
 pipe.unet = compile_static(pipe.unet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "several cores for one pipeline",
@@ -485,9 +450,7 @@ auto_cast="none"
 """,
         """import torch
 from diffusers import FluxPipeline, TensorParallelConfig
-from neuron_shim import compile_static, configure, neuron_device, parallel_sizes
-
-configure()
+from neuron_shim import compile_static, neuron_device, parallel_sizes
 
 pipe = FluxPipeline.from_pretrained(
     "black-forest-labs/FLUX.1-dev", dtype=torch.bfloat16
@@ -500,7 +463,7 @@ pipe.to(neuron_device())
 pipe.transformer = compile_static(pipe.transformer)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REVIEW),
+        (Outcome.REWRITTEN, Outcome.REVIEW),
     ),
     Case(
         "several copies of the UNet",
@@ -510,16 +473,14 @@ pipe = Pipeline.from_pretrained("runwayml/stable-diffusion-v1-5", export=True, d
 auto_cast="none")
 """,
         """from diffusers import StableDiffusionPipeline as Pipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 pipe = Pipeline.from_pretrained("runwayml/stable-diffusion-v1-5")
 pipe.to(neuron_device())
 pipe.unet = compile_static(pipe.unet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REVIEW),
+        (Outcome.REWRITTEN, Outcome.REVIEW),
     ),
     Case(
         "imported and returned in a function",
@@ -530,16 +491,15 @@ pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
         """def load(model_id):
     from diffusers import LatentConsistencyModelPipeline
-    from neuron_shim import compile_static, configure, neuron_device
+    from neuron_shim import compile_static, neuron_device
 
-    configure()
     pipe = LatentConsistencyModelPipeline.from_pretrained(model_id)
     pipe.to(neuron_device())
     pipe.unet = compile_static(pipe.unet)
     pipe.vae.decoder = compile_static(pipe.vae.decoder)
     return pipe
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "a pipeline without a name",
@@ -549,13 +509,11 @@ image = optimum.neuron.NeuronStableDiffusionPipeline.from_pretrained("a/b", expo
 auto_cast="none")("a cat")
 """,
         """import diffusers
-from neuron_shim import configure, neuron_device
-
-configure()
+from neuron_shim import neuron_device
 
 image = diffusers.StableDiffusionPipeline.from_pretrained("a/b").to(neuron_device())("a cat")
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "a pipeline of another pipeline",
@@ -567,9 +525,7 @@ second = NeuronStableDiffusionImg2ImgPipeline.from_pipe(pipe)
 """,
         """import torch
 from diffusers import StableDiffusionImg2ImgPipeline, StableDiffusionPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 pipe = StableDiffusionPipeline.from_pretrained("runwayml/stable-diffusion-v1-5", dtype=torch.bfloat16)
 pipe.to(neuron_device())
@@ -577,7 +533,7 @@ pipe.unet = compile_static(pipe.unet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 second = StableDiffusionImg2ImgPipeline.from_pipe(pipe, dtype=torch.bfloat16)
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "a type",
@@ -617,9 +573,7 @@ if device == "xla":
     from diffusers import StableDiffusionPipeline
 else:
     from diffusers import StableDiffusionPipeline
-from neuron_shim import compile_static, configure, neuron_device
-
-configure()
+from neuron_shim import compile_static, neuron_device
 
 if device == "xla":
     pipe = StableDiffusionPipeline.from_pretrained("a/b")
@@ -629,7 +583,7 @@ if device == "xla":
 else:
     pipe = StableDiffusionPipeline.from_pretrained("a/b").to("cuda")
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "a compiled folder is for a person",

@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from neuron_codemods.diffusion.loads import all_loads
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -126,7 +127,10 @@ def _is_device(module: Module, constant: ast.Constant) -> bool:
         return False
     holder = module.parent(constant)
     holder = module.parent(holder) if isinstance(holder, ast.keyword) else holder
-    return not (isinstance(holder, ast.Call) and module.resolve(holder.func) in _GROUP)
+    called = module.resolve(holder.func) if isinstance(holder, ast.Call) else None
+    if called == "torch.Generator" and all_loads(module).rewritten:
+        return False  # generators of diffusion pipelines have a rule of their own
+    return called not in _GROUP
 
 
 def _named(module: Module, constant: ast.Constant) -> Change | None:

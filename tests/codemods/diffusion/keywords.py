@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
+import warnings
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 from neuron_codemods.diffusion.flow import ELSEWHERE, Flow
 from neuron_codemods.diffusion.given import arguments
 from neuron_codemods.diffusion.pipelines import LOADING, PIPELINES
 from neuron_codemods.module import Module
-from tests.codemods.binding import find
 
 _COMPONENT_LOADERS = ("diffusers.ControlNetModel", "diffusers.UNet2DConditionModel")
+
+
+def find(dotted: str) -> Any:
+    """The installed object of a name such as ``diffusers.FluxPipeline.from_pretrained``."""
+    root, _, rest = dotted.partition(".")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return attrgetter(rest)(importlib.import_module(root))
 
 
 def unknown(text: str) -> list[str]:
@@ -46,7 +56,7 @@ def _of_calls(module: Module) -> Iterator[str]:
                 derived[call] = call.args[0]
     for call, origins in Flow(module, loads, derived).calls():
         for origin in origins - {ELSEWHERE}:
-            kind: Any = find(loads[origin])
+            kind = find(loads[origin])
             known = inspect.signature(kind.__call__).parameters.keys() - {"kwargs"}
             given = arguments(module, call).given
             yield from (f"{loads[origin]}(...)({name}=)" for name in given if name not in known)

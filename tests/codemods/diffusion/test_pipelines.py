@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
 
 import pytest
 
 from neuron_codemods.data import all_symbols
 from neuron_codemods.diffusion.pipelines import LOADING, PIPELINES
-from tests.codemods.binding import find
+
+from .keywords import find
 
 pytestmark = pytest.mark.libraries
 pytest.importorskip("diffusers")
@@ -18,13 +18,13 @@ each_pipeline = pytest.mark.parametrize("name", PIPELINES)
 
 
 def call_of(name: str) -> list[str]:
-    kind: Any = find(name)
+    kind = find(name)
     return list(inspect.signature(kind.__call__).parameters)[1:]
 
 
 @each_pipeline
 def test_components(name: str) -> None:
-    kind: Any = find(name)
+    kind = find(name)
     assert set(inspect.signature(kind.__init__).parameters) - {"self"} == PIPELINES[name].components
 
 
@@ -39,7 +39,7 @@ def test_what_a_call_takes(name: str) -> None:
 
 @each_pipeline
 def test_adapters(name: str) -> None:
-    kind: Any = find(name)
+    kind = find(name)
     pipeline = PIPELINES[name]
     assert hasattr(kind, "load_lora_weights") == hasattr(kind, "load_ip_adapter") == pipeline.takes_adapters
     transformer = kind.__init__.__annotations__.get("transformer")
@@ -47,7 +47,7 @@ def test_adapters(name: str) -> None:
 
 
 def test_what_loading_takes() -> None:
-    loader: Any = find("diffusers.DiffusionPipeline.from_pretrained")
+    loader = find("diffusers.DiffusionPipeline.from_pretrained")
     taken = set(re.findall(r"""kwargs\.pop\(\s*"(\w+)\"""", inspect.getsource(loader)))
     taken |= set(
         re.findall(r"""kwargs\.pop\(\s*"(\w+)\"""", inspect.getsource(find("diffusers.DiffusionPipeline.download")))
