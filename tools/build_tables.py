@@ -1015,12 +1015,10 @@ PIPELINE_MEMBER = "Rewrite the training loop: wrapped pipeline models have no na
 EXPLICIT = "Delete the explicit parallelizer and pass DistributedConfig to from_pretrained."
 FP32_GRADIENTS = "Delete it: with fp32 weights gradients are accumulated in fp32."
 DIFFUSERS_IGNORES = (
-    "Load it explicitly: diffusers ignores the old keyword with only a warning, and the images are wrong."
+    "Loaded before the pipeline and given to it: diffusers ignores the old keyword with only a warning."
 )
-LORA_STEPS = "Call pipe.load_lora_weights and pipe.set_adapters instead: diffusers ignores the old keyword."
-IP_ADAPTER_STEPS = (
-    "Call pipe.load_ip_adapter and pipe.set_ip_adapter_scale instead: diffusers ignores the old keyword."
-)
+LORA_STEPS = "Becomes pipe.load_lora_weights, set_adapters and fuse_lora after the load, as the export fused them."
+IP_ADAPTER_STEPS = "Becomes pipe.load_ip_adapter and pipe.set_ip_adapter_scale after the load."
 COMPILE_TIME = "Delete it: it only steered the compiler."
 COMPILED_FILE = "Delete it: it said where the compiled model lies."
 SHAPE = "Delete it and keep the shape of the inputs fixed where they are made: every new shape compiles anew."
@@ -1297,7 +1295,7 @@ REASONS: dict[str, str] = {
     "traced_model library_name=": "Delete it: the class that loads the model decides the library.",
     "traced_model task=": "Delete it: the Auto class decides the task.",
     "traced_model torch_dtype=": (
-        'Renamed to dtype in transformers; diffusers keeps torch_dtype. The native default of transformers is "auto".'
+        'Renamed to dtype, in diffusers 0.42 too. The native default is "auto" in transformers, float32 in diffusers.'
     ),
     "traced_model tensor_parallel_size=": (
         "Load with DistributedConfig(tp_size=N) under torchrun; in diffusers only Flux, Flux2 and QwenImage can be "
@@ -1351,12 +1349,12 @@ REASONS: dict[str, str] = {
     "diffusion device_ids=": "Delete it: NEURON_RT_VISIBLE_CORES chooses the cores.",
     "diffusion text_encoder_file_name=": COMPILED_FILE,
     "diffusion data_parallel_mode": "Delete it: one pipeline runs on one core.",
-    "diffusion force_download=": "Delete it: it was True by default when exporting.",
-    "diffusion vae_encoder": "Use pipe.vae.encode.",
-    "diffusion vae_decoder": "Use pipe.vae.decode.",
+    "diffusion force_download=": "Keep it: the keyword is the same.",
+    "diffusion vae_encoder": "Use pipe.vae.encode(pixels).latent_dist.sample(): the VAE is one component.",
+    "diffusion vae_decoder": "Use pipe.vae.decode(latents, return_dict=False)[0]: the VAE is one component.",
     "diffusion replace_weights": "Use load_state_dict on the component.",
     "diffusion save_pretrained": "Keep it: it saves the weights and no compiled files.",
-    "diffusion from_pipe": "Keep it and add torch_dtype: without it the weights become fp32.",
+    "diffusion from_pipe": "Keep it and add dtype: without it the weights become fp32.",
     "causal_lm_inference export=": "Delete it and name the original model: transformers refuses the keyword.",
     "causal_lm_inference batch_size=": "Delete it: transformers refuses the keyword. Keep the batches at one size.",
     "causal_lm_inference sequence_length=": "Pass max_length to generate() to keep the limit.",

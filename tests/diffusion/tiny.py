@@ -7,6 +7,7 @@ the images mean nothing, their size is what counts.
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,7 @@ def _stable_diffusion_xl(folder: Path, tokenizer: CLIPTokenizer) -> None:
     }
     StableDiffusionXLPipeline(unet=unet, **parts).save_pretrained(folder / "sdxl")
     unet.save_pretrained(folder / "unet-xl")
+    _lora(unet, folder / "lora-xl", "pytorch_lora_weights.safetensors")
     ControlNetModel.from_unet(unet, conditioning_embedding_out_channels=(4, 4, 4, 4)).save_pretrained(
         folder / "canny-xl"
     )
@@ -254,9 +256,7 @@ def _flux(folder: Path, tokenizer: CLIPTokenizer) -> None:
 
 
 def _lora(unet: UNet2DConditionModel, folder: Path, name: str) -> None:
-    import copy
-
-    model = copy.deepcopy(unet)
+    model = deepcopy(unet)
     model.add_adapter(LoraConfig(r=2, lora_alpha=2, init_lora_weights=False, target_modules=["to_q", "to_v"]))
     weights = {f"unet.{key}": value for key, value in get_peft_model_state_dict(model).items()}
     folder.mkdir(exist_ok=True)
@@ -287,11 +287,10 @@ def _ip_adapter(unet: UNet2DConditionModel, folder: Path) -> None:
         "image_proj.norm.bias": torch.zeros(WIDTH),
     }
     number = 1
-    for name, processor in unet.attn_processors.items():
+    for name in unet.attn_processors:
         if name.endswith("attn2.processor"):
             attention = unet.get_submodule(name.removesuffix(".processor"))
             for kind in ("k", "v"):
                 weights[f"ip_adapter.{number}.to_{kind}_ip.weight"] = torch.randn(attention.inner_dim, WIDTH)
             number += 2
-        del processor
     save_file(weights, folder / "models" / "ip-adapter.safetensors")

@@ -178,7 +178,8 @@ def _picture(module: Module, found: Loads, call: ast.Call, load: Load) -> Iterat
     picture = given.value if given is not None else call.args[index] if index < len(call.args) else None
     width, height = (text_at(module, settings[name], call) for name in ("width", "height"))
     size = tuple(constant_of(module, settings[name].value) for name in ("width", "height"))
-    shown = f"({width or '...'}, {height or '...'})"
+    written = [module.source.segment(settings[name].value) for name in ("width", "height")]
+    shown = f"({width or written[0]}, {height or written[1]})"
     if picture is None:
         if arguments(module, call).unknown is not None:
             message = f"The image decides the size of the result now: resize it to {shown} before this call."

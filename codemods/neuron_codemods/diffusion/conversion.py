@@ -17,6 +17,7 @@ from neuron_codemods.diffusion.loads import (
     is_dropped,
     is_kept,
     is_none,
+    lora_texts,
     read_mappings,
     target,
     texts,
@@ -304,7 +305,7 @@ def _written(function: str, *arguments: str) -> str:
 
 def _adapters(module: Module, made: Conversion) -> None:
     settings = made.load.settings
-    models = texts(module, settings["lora_model_ids"]) if "lora_model_ids" in settings else []
+    models = lora_texts(module, settings, "lora_model_ids")
     if models:
         _lora(module, made, models)
     if "ip_adapter_id" in settings and not is_none(module, settings["ip_adapter_id"]):
@@ -330,11 +331,8 @@ def _adapters(module: Module, made: Conversion) -> None:
 def _lora(module: Module, made: Conversion, models: list[str]) -> None:
     """Load the adapters and fuse them into the weights, as the export did."""
     settings = made.load.settings
-
-    def all_of(name: str) -> list[str]:
-        return (texts(module, settings[name]) or []) if name in settings else []
-
-    weights, names = all_of("lora_weight_names"), all_of("lora_adapter_names")
+    weights = lora_texts(module, settings, "lora_weight_names") or []
+    names = lora_texts(module, settings, "lora_adapter_names") or []
     if len(models) > 1 and not names:
         names = [f'"lora_{index}"' for index in range(len(models))]
     for index, model in enumerate(models):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from neuron_codemods.edits import Holder
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
-from neuron_codemods.values import entries, literal, visible
+from neuron_codemods.values import entries, literal, passed, visible
 
 _READING = frozenset({"get", "items", "keys", "values", "copy"})
 _DEEPEST = 8
@@ -292,9 +292,29 @@ def _is_seen(module: Module, node: ast.expr, at: ast.AST) -> bool:
             if len(binding.scope.bindings[name.id]) > 1 and not _same_binding(module, name, at):
                 return False
             continue
-        if not _is_same_self(module, name, at):
+        if not (_is_same_self(module, name, at) or _is_same_argument(module, binding, at)):
             return False
     return True
+
+
+def _is_same_argument(module: Module, binding: Binding, at: ast.AST) -> bool:
+    """Whether a parameter and a name that is written the same elsewhere are only ever the same variable."""
+    home = module.scope(at).home(binding.name)
+    others = home.bindings[binding.name] if home is not None else []
+    if len(others) != 1 or len(binding.scope.bindings[binding.name]) != 1:
+        return False
+    given = _variables(module, binding) | _variables(module, others[0])
+    (found, *more) = given
+    return not more and found is not None and len(found.scope.bindings[found.name]) == 1
+
+
+def _variables(module: Module, binding: Binding) -> set[Binding | None]:
+    """The variables that calls in this module pass for a parameter; for anything else the binding itself."""
+    if not isinstance(binding.node, ast.arg):
+        return {binding}
+    values = list(passed(module, binding.node))
+    found = {module.binding(value) if isinstance(value, ast.Name) else None for value in values}
+    return found or {None}
 
 
 def _same_binding(module: Module, name: ast.Name, at: ast.AST) -> bool:

@@ -337,8 +337,12 @@ def _problem_of_keywords(module: Module, load: Load) -> str:
     for name in ("lora_model_ids", "ip_adapter_id"):
         if name in settings and not pipeline.takes_adapters and not is_none(module, settings[name]):
             return f"{load.symbol.native} cannot load what {name}= names: load another class, by hand."
-    for name in ("controlnet_ids", "lora_model_ids", "lora_weight_names", "lora_adapter_names"):
-        if name in settings and texts(module, settings[name]) is None:
+    for name in ("controlnet_ids", *_LORA):
+        is_lora = name in _LORA
+        if (
+            name in settings
+            and (lora_texts(module, settings, name) if is_lora else texts(module, settings[name])) is None
+        ):
             return (
                 f"Whether {name}= is one or several is decided at run time: write it out as text or a list and run "
                 "neuron-migrate again."
@@ -347,9 +351,9 @@ def _problem_of_keywords(module: Module, load: Load) -> str:
 
 
 def _problem_of_adapters(module: Module, settings: dict[str, Given]) -> str:
-    count = len(texts(module, settings["lora_model_ids"]) or ()) if "lora_model_ids" in settings else 0
+    count = len(lora_texts(module, settings, "lora_model_ids") or ())
     for name in ("lora_weight_names", "lora_adapter_names"):
-        found = texts(module, settings[name]) if name in settings else None
+        found = lora_texts(module, settings, name)
         if found and count and len(found) != count:
             return f"{name}= and lora_model_ids= are of different lengths: make them one for one, by hand."
     if "submodels" in settings and not is_none(module, settings["submodels"]):
@@ -371,6 +375,22 @@ def read_mappings(module: Module, settings: dict[str, Given]) -> set[Splat]:
 
 def is_none(module: Module, given: Given) -> bool:
     return constant_of(module, given.value) is None
+
+
+_LORA = ("lora_model_ids", "lora_weight_names", "lora_adapter_names")
+
+
+def lora_texts(module: Module, settings: dict[str, Given], name: str) -> list[str] | None:
+    """The source of each of the adapters' values; a value of unknown kind is one where another keyword has one."""
+    if name not in settings:
+        return []
+    found = texts(module, settings[name])
+    if found is None and any(
+        isinstance(constant_of(module, settings[other].value), str) for other in _LORA if other in settings
+    ):
+        given = settings[name]
+        return [module.source.segment(given.value)] if is_repeatable(module, given.value) else None
+    return found
 
 
 def texts(module: Module, given: Given) -> list[str] | None:
