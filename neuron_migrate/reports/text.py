@@ -131,7 +131,7 @@ class TextReport:
         done = "rewritten" if self._mode.writes else "would be rewritten"
         files = [
             f"{totals.scanned:,} scanned",
-            f"{totals.concerned:,} with Optimum Neuron",
+            f"{totals.concerned:,} with findings",
             f"{totals.changed:,} {done}",
         ]
         if totals.failed:

@@ -138,7 +138,7 @@ def test_statistics_are_the_counts_alone(project: Project) -> None:
     ended = project.write(FILES).run(".", "--check", "--statistics")
     assert ended.lines[:2] == [
         "",
-        "Files: 5 scanned, 3 with Optimum Neuron, 3 would be rewritten, 1 could not be processed.",
+        "Files: 5 scanned, 3 with findings, 3 would be rewritten, 1 could not be processed.",
     ]
     assert "NM101  old-word" in ended.text
     assert ended.err.startswith("d.py:1:9: ")

@@ -22,7 +22,7 @@ def test_the_report_of_a_rewriting_run(project: Project) -> None:
         "sub/b.py:4:1: NM201 manual Write this by hand.\n"
         "Rewrote sub/b.py\n"
         "\n"
-        "Files: 3 scanned, 2 with Optimum Neuron, 2 rewritten.\n"
+        "Files: 3 scanned, 2 with findings, 2 rewritten.\n"
         "References: 4 found, 2 rewritten, 1 to review, 1 to do by hand.\n"
         "\n"
         "code   rule      rewritten  review  manual\n"
@@ -152,7 +152,7 @@ def test_findings_of_a_file_stand_together_on_a_terminal(project: Project) -> No
         "f.py",
         "  1:1  NM201  manual  Write this by hand.",
         "",
-        "Files: 6 scanned, 5 with Optimum Neuron, 4 would be rewritten, 1 could not be processed.",
+        "Files: 6 scanned, 5 with findings, 4 would be rewritten, 1 could not be processed.",
         "References: 6 found, 3 rewritten, 1 to review, 2 to do by hand.",
         "",
     ]

@@ -37,7 +37,7 @@ def test_a_file_that_takes_a_worker_down_is_named_and_the_others_are_migrated(pr
         "d1/die.py: internal error, the file is left as it is: the process that worked on it died"
     )
     assert len(ended.err.splitlines()) == 1
-    assert "21 scanned, 20 with Optimum Neuron, 20 rewritten, 1 could not be processed" in ended.text
+    assert "21 scanned, 20 with findings, 20 rewritten, 1 could not be processed" in ended.text
 
 
 def test_warnings_of_the_source_are_not_shown(project: Project) -> None:

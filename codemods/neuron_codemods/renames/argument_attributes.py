@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from neuron_codemods.edits import Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.renames.libraries import CONFIGS, config_held, is_served, row
+from neuron_codemods.renames.libraries import config_held, is_served, old_keywords, row
 from neuron_codemods.training.argument_attributes import overwrite
 from neuron_codemods.values import arguments_of, rename_attribute
 
@@ -34,7 +34,7 @@ def check(module: Module) -> Iterator[Change]:
     if not module.renames:
         return
     for attribute in module.names.attributes:
-        if not any(row(config, attribute.attr) for config in CONFIGS):
+        if attribute.attr not in old_keywords():
             continue
         held = config_held(module, attribute.value)
         if held is None or attribute.attr in held[1] or is_served(module, held[0]):

@@ -12,14 +12,21 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from neuron_codemods.data.renames import renames
 from neuron_codemods.edits import Change
 from neuron_codemods.given import Given, logging_dir, report_to, warmup_ratio
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renames import by_row
 from neuron_codemods.renames.age import STILL_TAKEN
-from neuron_codemods.renames.libraries import config_class, is_served, made_configs, own_fields, partial_of, row
+from neuron_codemods.renames.libraries import (
+    config_class,
+    is_served,
+    made_configs,
+    old_keywords,
+    own_fields,
+    partial_of,
+    row,
+)
 from neuron_codemods.values import Arguments, is_copied, named
 
 RULE = Rule(
@@ -86,8 +93,7 @@ def _mentioned(module: Module) -> tuple[str, ...]:
     names = {node.value.lstrip("-") for node in module.names.strings if isinstance(node.value, str)}
     names |= {item.arg for call in module.calls if call not in known for item in call.keywords if item.arg}
     read = {item.arg for holder in known if isinstance(holder, ast.Dict) for item in named(holder)}
-    old = {name for table in renames("keyword").values() for name in table}
-    return tuple(sorted(old & names - read))
+    return tuple(sorted(old_keywords() & names - read))
 
 
 def _is_refused(config: str, name: str) -> bool:

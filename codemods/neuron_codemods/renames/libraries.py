@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from neuron_codemods.data.renames import Rename, renames
 from neuron_codemods.module import Module
@@ -58,6 +58,12 @@ def row(config: str, name: str) -> Rename | None:
     """The row for a keyword of an arguments class, or of the class that all derive from."""
     table = renames("keyword")
     return table.get(config, {}).get(name) or table[BASE].get(name)
+
+
+@cache
+def old_keywords() -> frozenset[str]:
+    """Every old keyword of every arguments class."""
+    return frozenset(name for table in renames("keyword").values() for name in table)
 
 
 # Arguments ----------------------------------------------------------------------------------------------------------

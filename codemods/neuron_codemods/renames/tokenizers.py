@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 from neuron_codemods.data.renames import renames
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, Unwrap
@@ -52,6 +53,7 @@ def check(module: Module) -> Iterator[Change]:
         yield from _templates(module)
 
 
+@cache
 def _rows() -> dict[str, tuple[str, str]]:
     """The attributes in the table with their new spelling, if any, and what to do."""
     rows = renames("tokenizer")["PreTrainedTokenizer"]
