@@ -69,8 +69,7 @@ NO_EXPORT = (
 )
 OLD_SHARDS = (
     "Delete the call for checkpoints that the native Trainer saves: they are whole safetensors already. Shards that "
-    "Optimum Neuron wrote cannot be read by {native}: consolidate them once with optimum-cli neuron consolidate, in "
-    "the old environment."
+    "Optimum Neuron wrote cannot be read by {native}: convert them once with neuron-shim export SRC DST."
 )
 MAIN_PROCESS = (
     "Replace {symbol} with accelerate.PartialState().is_main_process or, in a trainer, "
@@ -110,7 +109,7 @@ ORPO_TRAINER = (
 )
 ADAPTERS = (
     "Use {native}: save_pretrained writes safetensors by default, and the adapter shards of old model-parallel runs "
-    "must be converted before they can be loaded. The helpers for pipeline stages are gone."
+    "are converted once with neuron-shim export SRC DST. The helpers for pipeline stages are gone."
 )
 TRAINING_METRICS = (
     "Delete the uses of {symbol}: throughput, MFU and efficiency metrics have no native form. The nearest is "
@@ -655,9 +654,8 @@ BY_NOTE: tuple[tuple[str, Entry], ...] = (
     (
         "Returns an in-memory state dict",
         manual(
-            "Consolidate the old shards once with optimum-cli neuron consolidate, in the old environment, and load "
-            "those: nothing native "
-            "reads them into memory."
+            "Convert the old shards once with neuron-shim export SRC DST and load the result: nothing native reads "
+            "shards into memory."
         ),
     ),
     (
@@ -1260,12 +1258,10 @@ REASONS: dict[str, str] = {
     "lazy_load pipeline_parallel_size=": NO_PIPELINE,
     "lazy_optimizer optimizer_cls=": "Use the optimizer class itself.",
     "consolidate checkpoint_dir=": (
-        "Consolidate shards of Optimum Neuron with optimum-cli neuron consolidate, in the old environment: the "
-        "native function cannot read them."
+        "Convert shards of Optimum Neuron with neuron-shim export SRC DST: the native function cannot read them."
     ),
     "consolidate output_dir=": (
-        "Consolidate shards of Optimum Neuron with optimum-cli neuron consolidate, in the old environment: the "
-        "native function cannot read them."
+        "Convert shards of Optimum Neuron with neuron-shim export SRC DST: the native function cannot read them."
     ),
     "consolidate save_format=": "Delete it: the result is always safetensors.",
     "lora_config target_modules=": (

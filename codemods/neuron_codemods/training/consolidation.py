@@ -60,8 +60,8 @@ def _consolidation(module: Module, call: ast.Call) -> Change:
         return Change(Outcome.MANUAL, call, message)
     message = (
         "Checkpoints of the native trainer are whole safetensors and need no consolidation (checkpoint_dir, "
-        "output_dir and save_format have no meaning natively): delete this call for them, and consolidate shards of "
-        "old runs once with optimum-cli neuron consolidate, in the old environment."
+        "output_dir and save_format have no meaning natively): delete this call for them, and convert shards of old "
+        "runs once with neuron-shim export SRC DST."
     )
     return Change(Outcome.MANUAL, call, message)
 
@@ -145,8 +145,8 @@ join(checkpoint_dir="old", output_dir="whole")
         f"""from optimum.neuron.distributed import {NAMES[0]} as join
 
 # TODO(neuron-migrate NM137): Checkpoints of the native trainer are whole safetensors and need no consolidation \
-(checkpoint_dir, output_dir and save_format have no meaning natively): delete this call for them, and consolidate \
-shards of old runs once with optimum-cli neuron consolidate, in the old environment: \
+(checkpoint_dir, output_dir and save_format have no meaning natively): delete this call for them, and convert \
+shards of old runs once with neuron-shim export SRC DST: \
 https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Trainer.save_model
 join(checkpoint_dir="old", output_dir="whole")
 """,
