@@ -68,6 +68,9 @@ class Project:
     """Pairs of a folder with a compiled model, as a file names it behind the path of that file's folder, and the id of
     the original model that was compiled."""
 
+    evident: bool = False
+    """Whether the text is a part of one that names Optimum Neuron."""
+
     @cached_property
     def _by_last_name(self) -> dict[str, list[ModuleFacts]]:
         table: dict[str, list[ModuleFacts]] = {}

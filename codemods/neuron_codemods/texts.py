@@ -176,7 +176,8 @@ class _Work:
         self._present = present
         self._path = path
         self._settings = settings
-        self._project = project
+        evident = project.evident or re.search(r"optimum[.-]neuron|neuronx?\b", parsed.text) is not None
+        self._project = replace(project, evident=evident)
         self._suppressions = _suppressions(parsed)
         self._unused: list[markers.Suppression] = []
         self._inner: list[Finding] = []
@@ -377,6 +378,8 @@ def concerned(kind: str, text: str, project: Project) -> bool:
     data = text.encode("utf-8", "surrogatepass")
     if kind == "python":
         return needles.concerns(data)
+    if project.evident and (b"XLA_" in data or b"PJRT_DEVICE" in data):
+        return True
     row = next((row for row in kinds.KINDS if row.name == kind), None)
     return row is not None and (row.concerns(data) or (row.may_launch(data) and project.names_in(text)))
 

@@ -153,7 +153,7 @@ def test_prompts_of_a_shell(language: str) -> None:
 
 
 def test_shell_fences_in_lists() -> None:
-    text = "1. a\n\n   ```bash\n   export XLA_USE_BF16=1\n   neuron_parallel_compile python a.py\n   ```\n"
+    text = "1. a\n\n   ```bash\n   export NEURON_FUSE_SOFTMAX=1\n   neuron_parallel_compile python a.py\n   ```\n"
     assert markdown(text) == "1. a\n\n   ```bash\n   python a.py\n   ```\n"
 
 
@@ -162,3 +162,9 @@ def test_markers_in_fences() -> None:
     first, marker, *rest = markdown(text).splitlines()
     assert (first, rest) == ("> ```sh", ["> optimum-cli neuron serve -m gpt2", "> ```"])
     assert marker.startswith("> # TODO(neuron-migrate NM405): ")
+
+
+def test_a_document_tells_its_fences_what_it_is_about() -> None:
+    text = "```sh\nPJRT_DEVICE=TPU python a.py\n```\n"
+    assert markdown(text) == text
+    assert markdown(f"For optimum-neuron\n{text}") == "For optimum-neuron\n```sh\npython a.py\n```\n"

@@ -257,7 +257,7 @@ def test_markers_of_shell_lines_are_comments() -> None:
 
 @pytest.mark.parametrize("first", ["%%bash", "%%sh", "%%script bash", "%%bash --no-raise-error"])
 def test_shell_cells(first: str) -> None:
-    assert cells(f"{first}\nexport XLA_USE_BF16=1\npython a.py\n") == [f"{first}\npython a.py\n"]
+    assert cells(f"{first}\nexport NEURON_FUSE_SOFTMAX=1\npython a.py\n") == [f"{first}\npython a.py\n"]
 
 
 def test_a_script_that_a_cell_writes_is_known_to_the_cell_that_launches_it() -> None:

@@ -69,7 +69,7 @@ class Kind:
 
 PYTHON = Kind("python", "Python", (".py", ".pyi", ".pyw"), interpreters=(b"python",), launches=(b"neuron_shim",))
 
-_WORDS = (b"euron", b"optimum", b"NEURON", b"XLA_", b"zero_1")
+_WORDS = (b"euron", b"optimum", b"NEURON", b"zero_1")
 """Words of Optimum Neuron and of the stack below it, in code and on command lines."""
 
 _PACKAGES = (b"neuron", b"Neuron")

@@ -148,6 +148,14 @@ def is_concerned(shell: Shell, launch: Launch, facts: ModuleFacts | None) -> boo
     return "tensor_parallel_size" in flags and re.search(r"(?i)neuron", shell.text) is not None
 
 
+def is_of_neuron(shell: Shell, project: Project) -> bool:
+    """Whether anything shows that a script is for Neuron, and not for another machine that torch_xla drives."""
+    if project.evident or re.search(r"(?i)neuron|optimum", shell.text):
+        return True
+    found = ((launch, facts_of(launch, project)) for launch in launches(shell))
+    return any(facts is not None or is_concerned(shell, launch, facts) for launch, facts in found)
+
+
 def wraps(command: Command) -> bool:
     """Whether a command is run by ``neuron_parallel_compile``."""
     return any((word.value or "").rpartition("/")[2] == WRAPPER for word in command.words)

@@ -17,6 +17,7 @@ from typing import Any
 from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds.shell import Assignment, Shell
+from neuron_codemods.launch.lines import is_of_neuron
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import Project
 from neuron_codemods.texts import Change
@@ -42,6 +43,8 @@ def row_of(name: str) -> Row | None:
 
 
 def check(shell: Shell, project: Project) -> Iterator[Change]:
+    if not is_of_neuron(shell, project):
+        return
     for assignment in shell.assignments:
         row = row_of(assignment.name)
         if row is not None:
@@ -199,17 +202,18 @@ torchrun train.py --bf16
     ),
     Case(
         "one of several",
-        "export FI_PROVIDER=efa XLA_USE_BF16=1 MALLOC_ARENA_MAX=64\n",
-        "export FI_PROVIDER=efa MALLOC_ARENA_MAX=64\n",
+        "# Neuron\nexport FI_PROVIDER=efa XLA_USE_BF16=1 MALLOC_ARENA_MAX=64\n",
+        "# Neuron\nexport FI_PROVIDER=efa MALLOC_ARENA_MAX=64\n",
         (Outcome.REVIEW,),
     ),
     Case(
         "the only statement of a block",
-        'if [ "$BF16" = 1 ]; then\n    export XLA_USE_BF16=1\nfi\n',
-        'if [ "$BF16" = 1 ]; then\n    :\nfi\n',
-        (Outcome.REVIEW,),
+        'if [ "$FUSE" = 1 ]; then\n    export NEURON_FUSE_SOFTMAX=1\nfi\n',
+        'if [ "$FUSE" = 1 ]; then\n    :\nfi\n',
+        (Outcome.REWRITTEN,),
     ),
     Case("what the runtime reads", "export NEURON_RT_LOG_LEVEL=INFO\nexport NEURON_CC_FLAGS=-O1\n"),
-    Case("another variable", "export MY_XLA_USE_BF16=1\n"),
+    Case("another variable", "# Neuron\nexport MY_XLA_USE_BF16=1\n"),
+    Case("another machine", "PJRT_DEVICE=TPU XLA_USE_BF16=1 python train.py\n"),
     Case("a comment", "# export XLA_USE_BF16=1\n"),
 )
