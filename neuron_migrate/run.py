@@ -102,7 +102,7 @@ def _migrated(
 ) -> Iterator[FileResult]:
     """The second pass, given what the first has learned; a file on which the first failed is not tried again."""
     from neuron_codemods import Project
-    from neuron_migrate import worker
+    from neuron_migrate import compiled_folders, worker
 
     problems: dict[str, Problem] = {}
     modules: list[ModuleFacts] = []
@@ -111,7 +111,7 @@ def _migrated(
             problems[job.hit.path] = fact
         elif fact is not None:
             modules.append(fact)
-    work = partial(worker.migrate, project=Project(tuple(modules)))
+    work = partial(worker.migrate, project=Project(tuple(modules)).knowing(compiled_folders.originals(modules)))
     results = mapped(work, [job for job in jobs if job.hit.path not in problems])
     for job in jobs:
         problem = problems.get(job.hit.path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
@@ -50,7 +50,9 @@ class ModuleFacts:
     script: Script = field(default_factory=Script)
     """What its launch line needs to know."""
     originals: tuple[tuple[str, str], ...] = ()
-    """For a launcher that exports models: pairs of a folder, as ``folder_of`` knows it, and the exported model."""
+    """For a file that exports models: pairs of a folder, as ``folder_of`` knows it, and the exported model."""
+    asks: frozenset[str] = frozenset()
+    """The folders with compiled models that the file loads and whose original models it does not say."""
 
     @property
     def dotted(self) -> tuple[str, ...]:
@@ -102,6 +104,10 @@ class Project:
         if facts is None or any(module.path == facts.path for module in self.modules):
             return self
         return replace(self, modules=(*self.modules, facts))
+
+    def knowing(self, originals: Iterable[tuple[str, str]]) -> Project:
+        """The same with the original models of more folders."""
+        return replace(self, originals=(*self.originals, *originals))
 
     def names_in(self, text: str) -> bool:
         """Whether a text names one of the files."""
@@ -176,6 +182,7 @@ def bases(project: Project, qualified: str, left: int = _LONGEST_CHAIN) -> Itera
 def collect(text: str, path: str) -> ModuleFacts:
     """Read what other files may need to know about one; raises ``SourceError`` as :func:`migrate` does."""
     from neuron_codemods import data
+    from neuron_codemods.inference.folders import folders
     from neuron_codemods.module import Module
     from neuron_codemods.scripts import script
     from neuron_codemods.xla.evidence import hardware
@@ -201,8 +208,17 @@ def collect(text: str, path: str) -> ModuleFacts:
         for node in module.source.tree.body
         if isinstance(node, ast.ClassDef) and node.bases
     }
+    originals, asks = folders(module)
     return ModuleFacts(
-        path, exports, takes, passes=passes, classes=classes, hardware=hardware(module), script=script(module)
+        path,
+        exports,
+        takes,
+        passes=passes,
+        classes=classes,
+        hardware=hardware(module),
+        script=script(module),
+        originals=originals,
+        asks=asks,
     )
 
 

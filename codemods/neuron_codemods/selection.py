@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from neuron_codemods import markers, registry
+from neuron_codemods.data import Symbol
 from neuron_codemods.edits import Change, RenameImport
 from neuron_codemods.file.held_back import RULE as HELD_BACK
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
+from neuron_codemods.inference.compiled_models import RULE as COMPILED_MODELS
 from neuron_codemods.model import Outcome, Rule, Settings
 from neuron_codemods.module import Module
-from neuron_codemods.renaming import imported
+from neuron_codemods.renaming import imported, is_called_otherwise
 from neuron_codemods.scopes import Binding
 from neuron_codemods.training.native_names import RULE as NATIVE_NAMES
 from neuron_codemods.training.native_names import accepts
-
-_TRAINING = "NM1"
 
 
 @dataclass(frozen=True)
@@ -54,31 +54,56 @@ def _had_its_chance(comment: markers.Suppression, settings: Settings) -> bool:
     return all(registry.is_enabled(code, settings) for code in about)
 
 
+@dataclass(frozen=True)
+class _Room:
+    """Rules that make sense only together with the one that renames the classes they are about."""
+
+    prefix: str
+    names: str
+    """The code of the rule that renames."""
+    accepts: Callable[[Symbol], bool]
+    about: str
+
+
+_ROOMS = (
+    _Room("NM1", NATIVE_NAMES.code, accepts, "training"),
+    _Room("NM2", COMPILED_MODELS.code, is_called_otherwise, "inference"),
+)
+
+
 def hold_back(module: Module, found: Sequence[Found], left: list[Found], settings: Settings) -> list[Found]:
-    """Make no change about training in a file in which a person keeps a name of it.
+    """Make no change about training, or inference, in a file in which a person keeps a name of it.
 
     ``found`` is what the rules asked for and ``left`` what the suppressions left of it. Rules that were selected one
     by one are run as they are: whoever selects knows.
     """
-    kept = [binding for binding in _renamed(found) if binding not in _renamed(left)]
-    if not settings.select and not registry.is_enabled(NATIVE_NAMES.code, settings):
-        kept = [binding for binding, symbol in imported(module) if symbol.rename and accepts(symbol)]
-    fewer = [item for item in left if not (item.rule.code.startswith(_TRAINING) and item.change.edits)]
+    for room in _ROOMS:
+        left = _hold_back(module, room, found, left, settings)
+    return left
+
+
+def _hold_back(
+    module: Module, room: _Room, found: Sequence[Found], left: list[Found], settings: Settings
+) -> list[Found]:
+    kept = [binding for binding in _renamed(room, found) if binding not in _renamed(room, left)]
+    if not settings.select and not registry.is_enabled(room.names, settings):
+        kept = [binding for binding, symbol in imported(module) if symbol.rename and room.accepts(symbol)]
+    fewer = [item for item in left if not (item.rule.code.startswith(room.prefix) and item.change.edits)]
     if not kept or len(fewer) == len(left):
         return left
     if registry.is_enabled(HELD_BACK.code, settings):
         names = ", ".join(binding.name for binding in kept)
-        message = f"Nothing about training is rewritten here, because {names} is kept: half of it would not run."
+        message = f"Nothing about {room.about} is rewritten here, because {names} is kept: half of it would not run."
         fewer.append(Found(HELD_BACK, Change(Outcome.REVIEW, kept[0].node, message)))
     return fewer
 
 
-def _renamed(found: Sequence[Found]) -> list[Binding]:
-    """The imports of training names that are to be renamed."""
+def _renamed(room: _Room, found: Sequence[Found]) -> list[Binding]:
+    """The imports of names of a room that are to be renamed."""
     return [
         edit.binding
         for item in found
-        if item.rule.code == NATIVE_NAMES.code
+        if item.rule.code == room.names
         for edit in item.change.edits
         if isinstance(edit, RenameImport)
     ]

@@ -390,7 +390,7 @@ def _found(module: Module, load: Load, model: ast.expr, folders: dict[str, Load 
         return _with(load, exported_by=_placed(module, source, folders))
     name = constant(module, model)
     if isinstance(name, str):
-        original = module.project.original(module.path, name)
+        original = module.project.original(module.path, name.removeprefix("./").rstrip("/"))
         if original is not None:
             return _with(load, original=original)
         if load.family == CAUSAL and re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not COMPILED_ID.search(name):

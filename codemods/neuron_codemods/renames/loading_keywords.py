@@ -19,6 +19,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renames import by_row
 from neuron_codemods.renames.libraries import local_class
+from neuron_codemods.renaming import is_called_otherwise
 from neuron_codemods.training.parallel import loads
 from neuron_codemods.values import Arguments, keyword, mappings, named
 
@@ -58,9 +59,15 @@ def check(module: Module) -> Iterator[Change]:
 
 
 def is_load(module: Module, call: ast.Call) -> bool:
-    """Whether a call loads something of the libraries, or builds a model from a configuration."""
+    """Whether a call loads something of the libraries, or builds a model from a configuration.
+
+    Loads of compiled models are not meant: rules of their own rewrite the class and all keywords.
+    """
     function = call.func
     if not isinstance(function, ast.Attribute) or function.attr not in _METHODS:
+        return False
+    symbol = module.symbol(module.resolve(function.value))
+    if symbol is not None and is_called_otherwise(symbol):
         return False
     definition = local_class(module, function.value)
     kinds = [function.value] if definition is None else definition.bases

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from neuron_codemods.derivation import Kind, called_kind, class_kind, kind_of
 from neuron_codemods.module import Module
-from neuron_codemods.renaming import attributes, imported
+from neuron_codemods.renaming import attributes, imported, is_called_otherwise
 from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
@@ -162,6 +162,8 @@ def _loads(module: Module) -> Iterator[Load]:
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in LOADERS:
             continue
         native = module.native(call.func.value) or ""
+        if _is_compiled(module, call.func.value):
+            continue
         is_class = _is_training_class(module, call.func)
         config = _config_argument(module, call) if is_class else None
         if not is_model_class(native):
@@ -201,6 +203,12 @@ def sizes_text(load: Load) -> str:
     if load.model_id is not None and load.size.known != 1:
         given.append(f"model={load.model_id}")
     return ", ".join(given)
+
+
+def _is_compiled(module: Module, node: ast.AST) -> bool:
+    """Whether a class was one of compiled models, which nothing trained."""
+    symbol = module.symbol(module.resolve(node))
+    return symbol is not None and is_called_otherwise(symbol)
 
 
 def _given_to_trainers(module: Module) -> Iterator[ast.Call]:

@@ -1,0 +1,37 @@
+"""What a file tells the others of a project about folders with compiled models, and what it asks."""
+
+from __future__ import annotations
+
+import ast
+
+from neuron_codemods.inference.flow import origins
+from neuron_codemods.inference.loads import folder_key, loads, writes
+from neuron_codemods.module import Module
+from neuron_codemods.project import folder_of
+from neuron_codemods.values import constant
+
+
+def folders(module: Module) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
+    """The folders that a file writes compiled models to, with their original models, and those that it only loads."""
+    if not module.uses_neuron:
+        return (), frozenset()
+    found = loads(module)
+    by_call = {load.call: load for load in found if load.problem is None}
+    written: dict[str, str] = {}
+    for _, model, places in writes(module):
+        for origin in origins(module, model):
+            load = by_call.get(origin) if isinstance(origin, ast.Call) else None
+            source = load.model if load is not None else None
+            name = constant(module, source.value if isinstance(source, ast.keyword) else source)
+            if isinstance(name, str) and load is not None and load.exported_by is None:
+                for place in places:
+                    key = folder_key(module, place) or ""
+                    if key.startswith("="):
+                        written[folder_of(module.path, key[1:])] = name
+    asked = set()
+    for load in found:
+        source = load.model
+        key = folder_key(module, source.value if isinstance(source, ast.keyword) else source) or ""
+        if load.problem is not None and key.startswith("="):
+            asked.add(key[1:])
+    return tuple(sorted(written.items())), frozenset(asked)
