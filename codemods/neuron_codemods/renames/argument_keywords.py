@@ -20,6 +20,7 @@ from neuron_codemods.renames import by_row
 from neuron_codemods.renames.age import STILL_TAKEN
 from neuron_codemods.renames.libraries import (
     config_class,
+    is_of_libraries,
     is_served,
     made_configs,
     old_keywords,
@@ -91,14 +92,17 @@ def _mentioned(module: Module) -> tuple[str, ...]:
     """The old names that a file mentions as a text, or as a keyword of something that is no class of arguments."""
     known = {holder for made in made_configs(module) for holder in made.holders}
     names = {node.value.lstrip("-") for node in module.names.strings if isinstance(node.value, str)}
-    names |= {item.arg for call in module.calls if call not in known for item in call.keywords if item.arg}
+    for call in module.calls:
+        if call not in known and not is_of_libraries(module, call.func):
+            names |= {item.arg for item in call.keywords if item.arg}
     read = {item.arg for holder in known if isinstance(holder, ast.Dict) for item in named(holder)}
     return tuple(sorted(old_keywords() & names - read))
 
 
 def _is_refused(config: str, name: str) -> bool:
     found = row(config, name)
-    return found is not None and found.action != "keep" and name not in STILL_TAKEN
+    # A key of another mapping is spelled as the keyword was.
+    return found is not None and found.action not in ("keep", "key") and name not in STILL_TAKEN
 
 
 def _positions(module: Module, made: Arguments) -> Iterator[Change]:

@@ -54,6 +54,13 @@ def uses_libraries(module: Module) -> bool:
     )
 
 
+def is_of_libraries(module: Module, node: ast.AST) -> bool:
+    """Whether an expression is something of the libraries, or a class of this module that derives from it."""
+    definition = local_class(module, node)
+    kinds = [node] if definition is None else definition.bases
+    return any((module.native(kind) or "").partition(".")[0] in LIBRARIES for kind in kinds)
+
+
 def row(config: str, name: str) -> Rename | None:
     """The row for a keyword of an arguments class, or of the class that all derive from."""
     table = renames("keyword")

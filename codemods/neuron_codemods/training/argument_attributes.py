@@ -50,7 +50,7 @@ _GONE = {
     "zero_1": "There is no zero_1: FSDP shards the optimizer state of a model with a distributed_config.",
     "logging_dir": "There is no logging_dir: read the environment variable TENSORBOARD_LOGGING_DIR.",
 }
-_NAMES = frozenset({*_RENAMED, *_GONE, "tensor_parallel_size", "pipeline_parallel_size", "overwrite_output_dir"})
+NAMES = frozenset({*_RENAMED, *_GONE, "tensor_parallel_size", "pipeline_parallel_size", "overwrite_output_dir"})
 _ONLY_NEURON = frozenset({"trn_config", "mp_plugin", "tp_plugin"})
 
 
@@ -59,7 +59,7 @@ def check(module: Module) -> Iterator[Change]:
         return
     handled = _moved_to_load(module)
     for attribute in module.names.attributes:
-        if attribute.attr not in _NAMES or attribute in handled or not isinstance(attribute.ctx, ast.Load):
+        if attribute.attr not in NAMES or attribute in handled or not isinstance(attribute.ctx, ast.Load):
             continue
         made = arguments_of(module, attribute.value)
         if made is None and not _is_arguments(module, attribute):
