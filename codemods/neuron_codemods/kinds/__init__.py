@@ -104,6 +104,15 @@ KINDS: tuple[Kind, ...] = (
     Kind("rst", "reStructuredText", (".rst",), needles=_WORDS),
     Kind("markdown", "Markdown", (".md", ".mdx", ".markdown", ".qmd"), needles=_WORDS),
     Kind("requirements", "requirements files", files=_REQUIREMENTS, needles=_PACKAGES),
+    Kind(
+        "dockerfile",
+        "Dockerfiles",
+        (".dockerfile", ".containerfile"),
+        files=("Dockerfile", "Dockerfile.*", "Containerfile", "Containerfile.*"),
+        languages=("dockerfile", "docker"),
+        needles=_WORDS,
+        launches=(b"torchrun", b"accelerate", b"python"),
+    ),
     Kind("setup_cfg", "setup.cfg", files=("setup.cfg",), needles=_PACKAGES),
     Kind("pyproject", "pyproject.toml", files=("pyproject.toml", "Pipfile"), needles=_PACKAGES),
 )
