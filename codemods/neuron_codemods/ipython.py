@@ -118,7 +118,8 @@ def _written(magic: Magic, inner: str, masked: re.Match[str]) -> str:
 
 def _without(text: str, index: int) -> str:
     """A masked text without the line of one mask, or with ``pass`` in its place where a block needs a statement."""
-    line = re.compile(rf"[ \t]*0#{_MASK}{index}(?:\r\n|\r|\n|$)")
+    mask = rf"[ \t]*0#{_MASK}{index}"
+    line = re.compile(rf"(?:\r\n|\r|\n){mask}\Z|{mask}(?:\r\n|\r|\n|\Z)")
     without = line.sub("", text)
     return without if parse_module(without) is not None else re.sub(rf"0#{_MASK}{index}(?!\d)", "pass", text)
 

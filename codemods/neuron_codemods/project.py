@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -62,6 +63,20 @@ class ModuleFacts:
 
 
 @dataclass(frozen=True)
+class Around:
+    """A text that others lie in."""
+
+    text: str = ""
+    launched: frozenset[str] = frozenset()
+    """The names of the scripts that its shell texts launch as they are, without compiling first."""
+
+    @cached_property
+    def is_of_neuron(self) -> bool:
+        """Whether it names Optimum Neuron."""
+        return re.search(r"optimum[.-]neuron|neuronx?\b", self.text) is not None
+
+
+@dataclass(frozen=True)
 class Project:
     """The files of one run that import Optimum Neuron, or may import it from each other."""
 
@@ -70,8 +85,8 @@ class Project:
     """Pairs of a folder with a compiled model, as a file names it behind the path of that file's folder, and the id of
     the original model that was compiled."""
 
-    evident: bool = False
-    """Whether the text is a part of one that names Optimum Neuron."""
+    around: Around = Around()
+    """The text that holds the one that is migrated, such as the notebook of a shell line."""
 
     @cached_property
     def _by_last_name(self) -> dict[str, list[ModuleFacts]]:

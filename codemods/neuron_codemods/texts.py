@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neuron_codemods import engine, kinds, markers, needles, registry
@@ -24,7 +24,7 @@ from neuron_codemods.file.markers_left import RULE as MARKER_LEFT
 from neuron_codemods.file.unread import RULE as UNREAD
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
 from neuron_codemods.model import Finding, Migration, Outcome, Position, Rule, Settings, SourceError
-from neuron_codemods.project import Project
+from neuron_codemods.project import Around, Project
 from neuron_codemods.source import Text, Token, parse
 
 _BOM = "\ufeff"
@@ -176,8 +176,10 @@ class _Work:
         self._present = present
         self._path = path
         self._settings = settings
-        evident = project.evident or re.search(r"optimum[.-]neuron|neuronx?\b", parsed.text) is not None
-        self._project = replace(project, evident=evident)
+        self._regions = parsed.regions()
+        if self._regions and not project.around.text:
+            project = replace(project, around=Around(parsed.text, frozenset(_launched(self._regions))))
+        self._project = project
         self._suppressions = _suppressions(parsed)
         self._unused: list[markers.Suppression] = []
         self._inner: list[Finding] = []
@@ -239,7 +241,7 @@ class _Work:
 
     def _migrate_regions(self) -> None:
         groups: dict[int, list[Region]] = defaultdict(list)
-        for region in self._parsed.regions():
+        for region in self._regions:
             if region.group is not None and region.kind == "python":
                 groups[region.group].append(region)
             else:
@@ -378,10 +380,20 @@ def concerned(kind: str, text: str, project: Project) -> bool:
     data = text.encode("utf-8", "surrogatepass")
     if kind == "python":
         return needles.concerns(data)
-    if project.evident and (b"XLA_" in data or b"PJRT_DEVICE" in data):
+    if project.around.is_of_neuron and (b"XLA_" in data or b"PJRT_DEVICE" in data):
         return True
     row = next((row for row in kinds.KINDS if row.name == kind), None)
     return row is not None and (row.concerns(data) or (row.may_launch(data) and project.names_in(text)))
+
+
+def _launched(regions: Sequence[Region]) -> Iterator[str]:
+    """The names of the scripts that shell texts launch without ``neuron_parallel_compile``."""
+    texts = [region.text for region in regions if region.kind == "shell"]
+    texts += [inner.text for region in regions for inner in region.inner if inner.kind == "shell"]
+    for text in texts:
+        for line in re.sub(r"\\\r?\n", " ", text).splitlines():
+            if re.match(r"[^#]*\b(?:torchrun|python\d?|accelerate)\b", line) and "neuron_parallel_compile" not in line:
+                yield from re.findall(r"[\w-]+\.py\b", line)
 
 
 def _marker(item: _Found) -> str:

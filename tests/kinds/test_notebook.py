@@ -275,3 +275,21 @@ def test_an_exported_model_is_known_to_the_cells_that_load_it() -> None:
     facts = collect("notebook", notebook("!optimum-cli export neuron --model gpt2 out/"), "a/b.ipynb")
     assert facts is not None
     assert Project((facts,)).original("a/c.py", "out") == "gpt2"
+
+
+def test_a_launch_that_only_compiles_goes_if_another_cell_launches_the_script() -> None:
+    wrapped = "!neuron_parallel_compile torchrun train.py"
+    assert cells(f"x = 1\n{wrapped}", "!torchrun train.py --bf16") == ["x = 1", "!torchrun train.py --bf16"]
+    assert cells(wrapped, "!torchrun other.py", "# !torchrun train.py") == [
+        "!torchrun train.py",
+        "!torchrun other.py",
+        "# !torchrun train.py",
+    ]
+
+
+def test_a_folder_that_another_cell_uses_is_for_a_person() -> None:
+    command = "!optimum-cli neuron consolidate out whole"
+    assert cells(command, "load('out')") == ["", "load('out')"]
+    first, second = cells(command, "load('whole')")
+    assert first.startswith("# TODO(neuron-migrate NM405)")
+    assert (first.splitlines()[1], second) == (command, "load('whole')")

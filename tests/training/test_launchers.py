@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -37,6 +38,23 @@ os.execv(sys.executable, [*run, *harness, *given[script:], *more])
 """
 
 
+def start(commands: str, folder: Path, work: Path, processes: int, arguments: list[str]) -> None:
+    """Let bash run some lines in a folder, with that ``torchrun`` on its way."""
+    programs = work / "programs"
+    programs.mkdir()
+    (programs / "torchrun").write_text(TORCHRUN)
+    (programs / "torchrun").chmod(0o755)
+    variables = {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "LAUNCH_PROCESSES": str(processes),
+        "LAUNCH_HARNESS": str(HERE / "harness.py"),
+        "LAUNCH_RECORD": str(work / "record"),
+        "LAUNCH_ARGUMENTS": json.dumps(arguments),
+        "HARNESS_USE_CPU": "1",
+    }
+    run_process(["bash", "-c", commands], folder, variables)
+
+
 @pytest.mark.slow
 @pytest.mark.libraries
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
@@ -46,21 +64,33 @@ def test_a_migrated_launcher_starts_the_migrated_script(example: Example, assets
     shutil.copytree(REPOSITORY / "examples" / example.name / "before", project)
     assert Project(project, REAL).run(".", "--quiet").status == 0
     (launcher,) = project.glob("*.sh")
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "torchrun").write_text(TORCHRUN)
-    (programs / "torchrun").chmod(0o755)
-    variables = {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "LAUNCH_PROCESSES": str(example.spread.processes),
-        "LAUNCH_HARNESS": str(HERE / "harness.py"),
-        "LAUNCH_RECORD": str(tmp_path / "record"),
-        "LAUNCH_ARGUMENTS": json.dumps(example.command_line(assets, tmp_path / "output", example.spread)),
-        "HARNESS_USE_CPU": "1",
-    }
-    run_process(["bash", launcher.name], project, variables)
+    more = example.command_line(assets, tmp_path / "output", example.spread)
+    start(launcher.read_text(), project, tmp_path, example.spread.processes, more)
     run = json.loads((tmp_path / "record" / "run.json").read_text())
     sizes = example.spread
     assert run["world_size"] == sizes.processes
     assert (run["tp_size"], run["fsdp_size"]) == (sizes.tp_size or 1, sizes.fsdp_size or 1)
     assert any("loss" in entry for entry in run["log_history"])
+
+
+@pytest.mark.slow
+@pytest.mark.libraries
+def test_a_migrated_notebook_trains(assets: Assets, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    cells = [
+        "".join(cell["source"])
+        for cell in json.loads((REPOSITORY / "examples" / "notebook" / "after" / "train.ipynb").read_text())["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    settings = re.sub(r"^%.*", "", cells[0], flags=re.MULTILINE)
+    variables: dict[str, object] = {}
+    exec(settings, variables)
+    first, _, script = cells[1].partition("\n")
+    (tmp_path / first.split()[1]).write_text(script)
+    (launch,) = [cell for cell in cells if "torchrun" in cell]
+    arguments = ["--model_id", str(assets.decoder), "--data_file", str(assets.texts), "--block_size", "32"]
+    more = [*arguments, "--max_steps", "3", "--logging_steps", "1", "--output_dir", str(tmp_path / "output")]
+    start(launch.removeprefix("!").format_map(variables), tmp_path, tmp_path, 4, more)
+    run = json.loads((tmp_path / "record" / "run.json").read_text())
+    assert (run["world_size"], run["tp_size"], run["fsdp_size"]) == (4, 2, 2)
+    assert (tmp_path / "output" / "model.safetensors").is_file()

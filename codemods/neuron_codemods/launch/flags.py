@@ -54,7 +54,7 @@ class _Moved:
 
 
 def check(shell: Shell, project: Project) -> Iterator[Change]:
-    doomed = precompiled(shell).doomed
+    doomed = precompiled(shell, project.around.launched).doomed
     seen: dict[int, _Moved] = {}
     for launch in launches(shell):
         facts = facts_of(launch, project)

@@ -150,7 +150,7 @@ def is_concerned(shell: Shell, launch: Launch, facts: ModuleFacts | None) -> boo
 
 def is_of_neuron(shell: Shell, project: Project) -> bool:
     """Whether anything shows that a script is for Neuron, and not for another machine that torch_xla drives."""
-    if project.evident or re.search(r"(?i)neuron|optimum", shell.text):
+    if project.around.is_of_neuron or re.search(r"(?i)neuron|optimum", shell.text):
         return True
     found = ((launch, facts_of(launch, project)) for launch in launches(shell))
     return any(facts is not None or is_concerned(shell, launch, facts) for launch, facts in found)

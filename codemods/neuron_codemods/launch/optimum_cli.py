@@ -43,10 +43,10 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
     for command in shell.commands:
         row, index = row_of(command)
         if row is not None:
-            yield from _change(shell, command, row, command.words[index:])
+            yield from _change(shell, project, command, row, command.words[index:])
 
 
-def _change(shell: Shell, command: Command, row: Row, arguments: Sequence[Word]) -> Iterator[Change]:
+def _change(shell: Shell, project: Project, command: Command, row: Row, arguments: Sequence[Word]) -> Iterator[Change]:
     span = (command.start, command.end)
     if row.action == "rename":
         first, last = command.words[0], command.words[len(row.name.split()) - 1]
@@ -63,15 +63,15 @@ def _change(shell: Shell, command: Command, row: Row, arguments: Sequence[Word])
     edit_or_none = shell.remove(command.node)
     if edit_or_none is None:
         yield Change(Outcome.MANUAL, span, f"Take this out of what depends on it. {message}")
-    elif made and made != given and _is_used(shell, made, span):
+    elif made and made != given and _is_used(shell, made, span, project.around.text):
         yield Change(Outcome.MANUAL, span, message.replace(" goes.", " has nothing left to do.", 1))
     else:
         outcome = Outcome.REVIEW if row.action in ("export", "consolidate") else Outcome.REWRITTEN
         yield Change(outcome, span, message, (edit_or_none,))
 
 
-def _is_used(shell: Shell, folder: str, span: tuple[int, int]) -> bool:
-    """Whether a folder is named anywhere else in the script."""
+def _is_used(shell: Shell, folder: str, span: tuple[int, int], around: str) -> bool:
+    """Whether a folder is named anywhere else in the script, or in the text around it."""
     plain = folder.strip("\"'").rstrip("/")
     if not plain:
         return False
@@ -79,7 +79,9 @@ def _is_used(shell: Shell, folder: str, span: tuple[int, int]) -> bool:
     if plain.startswith("$"):
         return plain in after
     pattern = re.compile(rf"(?<![\w/.-]){re.escape(plain)}(?![\w.-])")
-    return bool(pattern.search(before) or pattern.search(after))
+    if pattern.search(before) or pattern.search(after):
+        return True
+    return len(pattern.findall(around)) > len(pattern.findall(shell.text))
 
 
 def _serving(arguments: Sequence[Word]) -> str:

@@ -29,7 +29,7 @@ RULE = Rule(
 
 
 def check(shell: Shell, project: Project) -> Iterator[Change]:
-    found = precompiled(shell)
+    found = precompiled(shell, project.around.launched)
     for command in shell.commands:
         if command.start in found.doomed:
             span = (command.start, command.end)

@@ -23,8 +23,8 @@ class Precompiled:
 
 
 @lru_cache(maxsize=16)
-def precompiled(shell: Shell) -> Precompiled:
-    """The wrapped commands of a script."""
+def precompiled(shell: Shell, launched: frozenset[str]) -> Precompiled:
+    """The wrapped commands of a script; ``launched`` are scripts that are also launched around it as they are."""
     doomed: set[int] = set()
     unwrapped: list[tuple[Command, int]] = []
     started = [(launch.command, launch.name) for launch in launches(shell)]
@@ -38,7 +38,7 @@ def precompiled(shell: Shell) -> Precompiled:
             doomed.add(command.start)
             continue
         name = names.get(command.start)
-        follows = any(
+        follows = name in launched or any(
             other.start > command.end and not wraps(other) and name == also
             for other, also in started
             if name is not None and _together(command, other)
