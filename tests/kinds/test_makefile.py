@@ -32,7 +32,6 @@ clean:
 # train: \tneuron_parallel_compile
 train: data
 \t@echo start
-\t-@torchrun train.py --max_steps 10
 \t@TP_SIZE=$(TP) HF_DEACTIVATE_ASYNC_LOAD=1 torchrun --nproc_per_node $(N) train.py --bf16
 
 clean:
