@@ -104,6 +104,7 @@ def _load(module: Module, made: Conversion) -> Change:
         requires = [name for name in requires if name != "neuron_shim.compile_static"]
         end = module.source.span(call)[1]
         edits.append(Edit.insert(end, f".to({local_name(module, device)}())"))
+        made.said.append("It is not compiled as a whole, which needs a variable: assign it to one first for that.")
     outcome = Outcome.REVIEW if made.said else Outcome.REWRITTEN
     return Change(
         outcome, call, " ".join([_message(module, made), *made.said]), tuple(edits), tuple(requires), made.launch
@@ -118,7 +119,7 @@ def _message(module: Module, made: Conversion) -> str:
     text = f"The original weights load in {dtype}"
     if load.source is not None:
         text += ", in the place of the folder that this file exported"
-    return f"{text} and compile on the first call."
+    return f"{text}." if target(module, load.call) is None else f"{text} and compile on the first call."
 
 
 def _fitted(module: Module, statement: ast.stmt, lines: list[str]) -> Iterator[str]:
@@ -513,7 +514,7 @@ from neuron_shim import neuron_device
 
 image = diffusers.StableDiffusionPipeline.from_pretrained("a/b").to(neuron_device())("a cat")
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN, Outcome.REVIEW),
     ),
     Case(
         "a pipeline of another pipeline",

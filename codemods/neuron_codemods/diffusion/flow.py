@@ -110,8 +110,12 @@ class Flow:
             owner = owner_class(self.module, function.value)
             for statement in owner.body if owner is not None else ():
                 if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name == function.attr:
-                    return statement
+                    return None if self._is_property(statement) else statement
         return None
+
+    def _is_property(self, function: Function) -> bool:
+        names = (self.module.resolve(item) or ast.unparse(item) for item in function.decorator_list)
+        return any(name in ("property", "functools.cached_property") for name in names)
 
     def _of_name(self, node: ast.Name, depth: int) -> Origins:
         bindings = self._reaching(node)
@@ -174,6 +178,9 @@ class Flow:
         owner = owner_class(self.module, node.value)
         if owner is not None:
             for statement in owner.body:
+                if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name == node.attr:
+                    if self._is_property(statement):
+                        values += [value for value in self._results(statement) if value is not None]
                 if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
                     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
                     if any(isinstance(target, ast.Name) and target.id == node.attr for target in targets):
@@ -346,6 +353,8 @@ class Flow:
             return None
         if any(self.definition(call) is function for call in self.module.calls):
             return None
+        if self._is_property(function) and isinstance(self.module.parent(function), ast.ClassDef):
+            return None  # read through the attribute
         if function.name == "model_fn" and "predict_fn" in self.module.names.module.bindings:
             return None
         return f"returned by {function.name}"
