@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from neuron_codemods import markers, registry
 from neuron_codemods.data import Symbol
+from neuron_codemods.diffusion.compiled_pipelines import RULE as COMPILED_PIPELINES
+from neuron_codemods.diffusion.loads import is_pipeline
 from neuron_codemods.edits import Change, RenameImport
 from neuron_codemods.file.held_back import RULE as HELD_BACK
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
@@ -68,11 +70,12 @@ class _Room:
 _ROOMS = (
     _Room("NM1", NATIVE_NAMES.code, accepts, "training"),
     _Room("NM2", COMPILED_MODELS.code, is_called_otherwise, "inference"),
+    _Room("NM3", COMPILED_PIPELINES.code, is_pipeline, "pipelines"),
 )
 
 
 def hold_back(module: Module, found: Sequence[Found], left: list[Found], settings: Settings) -> list[Found]:
-    """Make no change about training, or inference, in a file in which a person keeps a name of it.
+    """Make no change about training, inference or pipelines in a file in which a person keeps a name of it.
 
     ``found`` is what the rules asked for and ``left`` what the suppressions left of it. Rules that were selected one
     by one are run as they are: whoever selects knows.

@@ -1,4 +1,4 @@
-"""Sizes reach the calls of pipelines through whatever a file does with them, or the place where they are lost is told."""
+"""Sizes reach the calls of pipelines through whatever a file does with them, or a marker says where they are lost."""
 
 from __future__ import annotations
 
@@ -133,8 +133,16 @@ def test_whatever_is_given_the_result_parses_and_stays(
     mapping = ", ".join(f'"{name}": {value}' for name, value in mapped.items() if name not in named)
     keywords = "".join(f", {name}={value}" for name, value in named.items())
     splat = f", **{{{mapping}}}" if own else ", **OPTIONS"
-    text = f"SIZE = 8\nOPTIONS = {{{mapping}}}\n{HEAD}{place.format(f'P.from_pretrained(NAME, export=True{keywords}{splat})')}"
+    load = f"P.from_pretrained(NAME, export=True{keywords}{splat})"
+    text = f"SIZE = 8\nOPTIONS = {{{mapping}}}\n{HEAD}{place.format(load)}"
     migration = migrate(text)
     assert migrate(migration.text).text == migration.text
     if not any(finding.code == "NM301" and finding.outcome is Outcome.MANUAL for finding in migration.findings):
         assert "optimum" not in migration.text
+
+
+def test_a_kept_import_holds_back_all_about_pipelines() -> None:
+    before = f"{HEAD.rstrip()}  # neuron-migrate: ignore[NM301]\n\npipe = {LOAD}\npipe('x')\n"
+    migration = migrate(before)
+    assert migration.text == before
+    assert [finding.code for finding in migration.findings] == ["NM006"]
