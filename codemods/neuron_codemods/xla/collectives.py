@@ -45,16 +45,27 @@ _MOST = {"rendezvous": 1, "mesh_reduce": 3, "all_reduce": 3, "all_gather": 2, "b
 
 def check(module: Module) -> Iterator[Change]:
     operations = {use.node: use for use in uses.of_rule(module, RULE.code) if use.symbol.startswith("REDUCE_")}
-    done: set[ast.AST] = set()
-    for use in uses.of_rule(module, RULE.code):
+    done: set[ast.AST] = {node for node in operations if _is_argument(module, node)}
+    for use in sorted(uses.of_rule(module, RULE.code), key=lambda use: _end(module, use)):
         call = uses.called(module, use)
         change = _change(module, use, call, operations) if call is not None else None
         if change is not None:
-            assert call is not None
-            done.update(ast.walk(call))
             yield change
         elif use.node not in done:
             yield _left(use)
+
+
+def _end(module: Module, use: Use) -> tuple[int, int]:
+    """Where a call ends: inner calls are written before those around them, and calls in the order of their places."""
+    node = uses.called(module, use) or use.node
+    return node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _is_argument(module: Module, node: ast.AST) -> bool:
+    """Whether an operation is given to a collective, which says what has to be done."""
+    call = module.parent(node)
+    call = module.parent(call) if isinstance(call, ast.keyword) else call
+    return isinstance(call, ast.Call) and (module.resolve(call.func) or "").endswith(".all_reduce")
 
 
 def _left(use: Use) -> Change:
@@ -131,7 +142,8 @@ def _mesh_reduced(module: Module, call: ast.Call, words: Words) -> Edit | None:
     if len(call.args) + len(call.keywords) != 3 or len(call.args) == 1 or not can_hoist(module, call):
         return None
     name = _fresh(module, call, "gathered")
-    size, step = words.world_size(), module.source.indentation_step
+    size = f"{words.torch('distributed.get_world_size')}()"
+    step = module.source.indentation_step
     gather, exists = words.torch("distributed.all_gather_object"), words.torch("distributed.is_initialized")
     given = keyword(call, "data")
     data_node = given.value if given is not None else call.args[1]
@@ -145,7 +157,7 @@ def _mesh_reduced(module: Module, call: ast.Call, words: Words) -> Edit | None:
         if has_group:
             return [f"{name} = [None] * {size}", f"{gather}({name}, {sent})"], result
         lines = [f"{name} = [{sent}]", f"if {exists}():"]
-        lines.append(f"{step}{name} *= {words.torch('distributed.get_world_size')}()")
+        lines.append(f"{step}{name} *= {size}")
         return [*lines, f"{step}{gather}({name}, {name}[0])"], result
 
     return hoist(module, call, build)

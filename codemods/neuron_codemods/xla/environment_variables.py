@@ -42,6 +42,7 @@ _OFF = frozenset({"", "0", "false", "False"})
 def check(module: Module) -> Iterator[Change]:
     if not (evidence.is_on(module) and (module.uses_stack or module.uses_neuron)):
         return
+    yield from _keywords(module)
     for constant in module.names.strings:
         if not isinstance(constant.value, str) or not module.is_placed(constant):
             continue
@@ -90,8 +91,33 @@ def _subscript(module: Module, node: ast.Subscript) -> tuple[str, ast.stmt | Non
 
 
 def _is_update(module: Module, mapping: ast.Dict) -> bool:
-    call = module.parent(mapping)
-    return isinstance(call, ast.Call) and module.resolve(call.func) == "os.environ.update"
+    """Whether the entries of a mapping become variables, of this process or of one that it starts."""
+    above = module.parent(mapping)
+    if isinstance(above, ast.AugAssign) and isinstance(above.op, ast.BitOr):
+        return module.resolve(above.target) in _ENVIRONMENT
+    if any(
+        key is None and module.resolve(value) in _ENVIRONMENT
+        for key, value in zip(mapping.keys, mapping.values, strict=True)
+    ):
+        return True
+    return isinstance(above, ast.Call) and module.resolve(above.func) == "os.environ.update"
+
+
+def _keywords(module: Module) -> Iterator[Change]:
+    """``os.environ.update(XLA_USE_BF16="1")``."""
+    for call in module.calls:
+        if module.resolve(call.func) != "os.environ.update":
+            continue
+        for item in call.keywords:
+            row = variable(item.arg) if item.arg else None
+            if row is None or row.is_kept or not item.arg:
+                continue
+            message = row.message.replace(row.name, item.arg)
+            if row.is_read or row.native or (row.outcome == Outcome.MANUAL.value and literal(item.value) not in _OFF):
+                outcome = Outcome.REVIEW if row.is_read and row.outcome == Outcome.REVIEW.value else Outcome.MANUAL
+                yield Change(outcome, item.value, message)
+            else:
+                yield Change(Outcome.REWRITTEN, item.value, message, (remove_argument(call, item),))
 
 
 def _change(
@@ -109,7 +135,7 @@ def _change(
         return _flags(module, constant, row, value)
     message = row.message.replace(row.name, name)
     given = literal(value)
-    if row.native:
+    if row.native and not row.is_read:
         if kind != "unset" and isinstance(given, str) and given.startswith("s3://"):
             return Change(Outcome.MANUAL, constant, f"Name a folder in {row.native} instead of {given}: {message}")
         return Change(Outcome(row.outcome), constant, message, (_renamed(module, constant, row.native),))
@@ -145,7 +171,7 @@ def _renamed(module: Module, constant: ast.Constant, name: str) -> Edit:
 
 
 def _read(module: Module, constant: ast.Constant, row: Variable, name: str) -> Change | None:
-    if name in _PRECOMPILATION or name == _FLAGS:
+    if name in _PRECOMPILATION or row.is_read:
         return None
     if row.native:
         return Change(

@@ -58,7 +58,7 @@ def hardware(module: Module) -> str:
         return NEURON
     if any(_OTHER_TEXT.fullmatch(text) for text in texts) or _sets_other_device(module):
         return OTHER
-    if any(_OTHER_MODULE.search(binding.qualified or "") for binding in _imports(module)):
+    if any(_OTHER_MODULE.search(name) for name in _names(module)):
         return OTHER
     return ""
 
@@ -77,6 +77,13 @@ def _sets_other_device(module: Module) -> bool:
             if values & _OTHER_PJRT:
                 return True
     return False
+
+
+def _names(module: Module) -> Iterator[str]:
+    """Everything that is imported, as it is written."""
+    for node in module.names.imports:
+        before = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+        yield from (f"{before}{alias.name}" for alias in node.names)
 
 
 def _imports(module: Module) -> Iterator[Binding]:

@@ -67,16 +67,20 @@ def hoist(module: Module, call: ast.Call, build: Build) -> Edit:
     start, end = source.span(statement)
     between = source.newline(start) + source.indentation(start)
 
+    header = f"if 1:{between}" if source.indentation(start) else ""
+
     def apply(text: str) -> str:
-        inner = Source(text)
-        last = inner.tree.body[-1]
+        # Lines that an inner call has put above are indented, so they are read as a block.
+        whole = header + text
+        inner = Source(whole)
+        block = inner.tree.body[0].body if header else inner.tree.body  # type: ignore[attr-defined]
+        last = block[-1]
         node = _at(last, path)
         lines, replacement = build(_parts(inner, node))
-        first, stop = inner.span(last)[0], inner.span(last)[1]
-        node_start, node_end = inner.span(node)
-        result = text[first:node_start] + replacement + text[node_end:stop]
-        whole = [*lines] if _is_no_more(last, node, replacement) else [*lines, result]
-        return text[:first] + between.join(whole) + text[stop:]
+        (first, stop), (node_start, node_end) = inner.span(last), inner.span(node)
+        result = whole[first:node_start] + replacement + whole[node_end:stop]
+        written = [*lines] if _is_no_more(last, node, replacement) else [*lines, result]
+        return whole[len(header) : first] + between.join(written) + whole[stop:]
 
     return Edit(start, end, apply)
 

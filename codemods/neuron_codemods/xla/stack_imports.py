@@ -18,7 +18,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
 from neuron_codemods.xla import evidence, uses
-from neuron_codemods.xla.table import is_stack
+from neuron_codemods.xla.table import find, is_stack
 
 RULE = Rule(
     code="NM601",
@@ -29,7 +29,9 @@ RULE = Rule(
 )
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-_NATIVE_TOO = "torch_neuronx"
+_NATIVE = "torch_neuronx"
+_NATIVE_TOO = frozenset({_NATIVE, "neuronxcc"})
+"""Packages that are installed with native PyTorch too: only what rows name in them is gone."""
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -42,8 +44,10 @@ def check(module: Module) -> Iterator[Change]:
             yield from _unused(module, binding)
         for reference in references:
             name = module.resolve(reference.node) or ""
-            if reference.node not in followed and is_stack(name) and name.partition(".")[0] != _NATIVE_TOO:
-                yield Change(Outcome.MANUAL, module.dotted(reference), _passed_on(_name(binding)))
+            if reference.node not in followed and is_stack(name) and name.partition(".")[0] not in _NATIVE_TOO:
+                chain = module.dotted(reference)
+                message = _asked(_name(binding)) if _is_asked(module, chain) else _passed_on(_name(binding))
+                yield Change(Outcome.MANUAL, chain, message)
     yield from _stars(module)
     yield from _strings(module)
 
@@ -65,15 +69,29 @@ def _passed_on(name: str) -> str:
     return f"Replace {name}, which is passed on here as a whole: it does not install beside native PyTorch."
 
 
+def _is_asked(module: Module, node: ast.AST) -> bool:
+    """Whether a module is only asked whether it is there: ``if xm is not None``."""
+    above = module.parent(node)
+    if isinstance(above, ast.Compare):
+        return all(isinstance(side, ast.Constant) and side.value is None for side in above.comparators)
+    return isinstance(above, (ast.If, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.While))
+
+
+def _asked(name: str) -> str:
+    return f"Keep the branch for the device and drop the test: {name} is not installed beside native PyTorch."
+
+
 def _unused(module: Module, binding: Binding) -> Iterator[Change]:
     name = _name(binding)
+    if name.partition(".")[0] in _NATIVE_TOO and name != _NATIVE and find(name) is None:
+        return
     if must_keep_name(module, binding) is not None and len(binding.scope.bindings[binding.name]) == 1:
         yield Change(Outcome.MANUAL, binding.node, f"Delete the import of {name}, and what takes it from here.")
         return
     if any(not other.is_import for other in binding.scope.bindings[binding.name]):
         yield Change(Outcome.MANUAL, binding.node, f"Delete the import of {name}: there is no XLA stack.")
         return
-    why = "torch loads the device by itself" if name == _NATIVE_TOO else "nothing uses it"
+    why = "torch loads the device by itself" if name == _NATIVE else "nothing uses it"
     message = f"The import of {name} is erased: {why}."
     outcome = Outcome.REWRITTEN
     if isinstance(module.parent(binding.statement), ast.Try):
@@ -93,7 +111,7 @@ def _stars(module: Module) -> Iterator[Change]:
 def _strings(module: Module) -> Iterator[Change]:
     for constant in module.names.strings:
         text = constant.value
-        if not isinstance(text, str) or not _DOTTED.fullmatch(text) or not is_stack(text) or text == _NATIVE_TOO:
+        if not isinstance(text, str) or not _DOTTED.fullmatch(text) or not is_stack(text) or text in _NATIVE_TOO:
             continue
         call = module.parent(constant)
         if isinstance(call, ast.Call) and (module.resolve(call.func) or "").startswith(

@@ -60,6 +60,11 @@ class Variable:
     def is_kept(self) -> bool:
         return self.outcome == KEEP
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it is still read under its own name, if not as before."""
+        return self.native == self.name
+
 
 @cache
 def names() -> Mapping[str, Name]:

@@ -45,6 +45,8 @@ class _Traced:
     erases: tuple[EraseAttribute, ...]
     bindings: tuple[Binding, ...]
     """The variable that holds it, and those that got it through ``dynamic_batch``."""
+    attributes: tuple[ast.Attribute, ...] = ()
+    """The uses of ``self.model``, where that holds it."""
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -85,7 +87,8 @@ def _all_traced(module: Module) -> Iterator[_Traced]:
         if name in _TRACE and module.is_placed(call.func) and _model(module, call) is not None:
             use = known.get(call.func)  # type: ignore[call-overload]
             row = table.names()[name]
-            yield _Traced(call, row, use.erases if use is not None else (), tuple(_holders(module, call)))
+            erases = use.erases if use is not None else ()
+            yield _Traced(call, row, erases, tuple(_holders(module, call)), tuple(_attributes(module, call)))
 
 
 def _model(module: Module, call: ast.Call) -> ast.expr | None:
@@ -133,6 +136,27 @@ def _holders(module: Module, call: ast.Call) -> Iterator[Binding]:
                 yield second
 
 
+def _attributes(module: Module, call: ast.Call) -> Iterator[ast.Attribute]:
+    """The uses of the attribute of ``self`` that holds the result of a call, in the same class."""
+    statement = module.parent(call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Attribute) or not _is_self(target):
+        return
+    owner = _class(module, target)
+    for node in module.names.attributes:
+        if node.attr == target.attr and _is_self(node) and isinstance(node.ctx, ast.Load):
+            if owner is not None and _class(module, node) is owner:
+                yield node
+
+
+def _is_self(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _class(module: Module, node: ast.AST) -> ast.ClassDef | None:
+    return next((above for above in module.ancestors(node) if isinstance(above, ast.ClassDef)), None)
+
+
 def _compiled(module: Module, item: _Traced) -> Change:
     source, words = module.source, Words(module, item.call)
     model = _model(module, item.call)
@@ -151,6 +175,10 @@ def _compiled(module: Module, item: _Traced) -> Change:
     for binding in item.bindings:
         for called in _calls_of(module, binding):
             edits += _moved(module, called, words)
+    for attribute in item.attributes:
+        above = module.parent(attribute)
+        if isinstance(above, ast.Call) and above.func is attribute and module.is_placed(above):
+            edits += _moved(module, above, words)
     return Change(item.row.outcome, item.call.func, message, tuple(edits), tuple(dict.fromkeys(words.requires)))
 
 
@@ -212,6 +240,9 @@ def _files(module: Module, traced: list[_Traced]) -> Iterator[Change]:
                 yield Change(Outcome.REVIEW, call, row.message, (RemoveStatement(statement),))
             else:
                 yield Change(Outcome.MANUAL, call, "Delete this: a compiled model is not saved to a file.")
+        elif module.resolve(call.func) == "torch.jit.save":
+            message = "Delete this where the model was traced for Neuron: a compiled model is not saved to a file."
+            yield Change(Outcome.MANUAL, call, message)
     for call in module.calls:
         if module.resolve(call.func) == "torch.jit.load" and call.args:
             yield _loaded(module, call, paths)
@@ -226,6 +257,9 @@ def _saved(module: Module, call: ast.Call, traced: list[_Traced]) -> tuple[_Trac
         model, path = function.value, call.args[0]
     else:
         return None
+    if isinstance(model, ast.Attribute):
+        item = next((item for item in traced if model in item.attributes), None)
+        return (item, path) if item is not None else None
     if not isinstance(model, ast.Name):
         return None
     binding = module.binding(model)
@@ -239,7 +273,7 @@ def _loaded(module: Module, call: ast.Call, paths: list[tuple[str, _Traced]]) ->
     item = next((item for path, item in paths if path == ast.dump(call.args[0])), None)
     holder = _holder(module, call)
     statement = module.parent(call)
-    if item is None or holder is None or holder.scope is not item.bindings[-1].scope:
+    if item is None or holder is None or not item.bindings or holder.scope is not item.bindings[-1].scope:
         return Change(Outcome.MANUAL, call, row.message)
     assert isinstance(statement, ast.Assign)
     if statement.lineno < item.call.lineno or module.block(statement) is not module.block(module.statement(item.call)):

@@ -87,8 +87,8 @@ def _use(module: Module, reference: Reference) -> Use | None:
     if row.symbol == "*":
         # The name is what stands behind the module of the row; what comes behind that is its own affair.
         extra = len((module.resolve(chain) or qualified).split(".")) - len(row.module.split(".")) - 1
-        rest = ("",) * min(extra, _length(chain))
-    for _ in rest:
+        rest = ("",) * max(extra, 0)
+    for _ in rest[: _length(chain)]:
         assert isinstance(node, ast.Attribute)
         assert isinstance(node.value, (ast.Attribute, ast.Name))
         node = node.value
