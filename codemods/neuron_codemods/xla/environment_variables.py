@@ -22,7 +22,7 @@ from neuron_codemods.xla.writing import is_whole
 
 RULE = Rule(
     code="NM615",
-    name="environment-variable",
+    name="environment-in-python",
     summary="os.environ of XLA_USE_BF16, NEURON_CC_FLAGS, NEURON_COMPILE_CACHE_URL and others, by their rows.",
     url="https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html",
     outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
