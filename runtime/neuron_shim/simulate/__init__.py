@@ -20,15 +20,19 @@ from __future__ import annotations
 from neuron_shim.simulate.activation import NotPossible, activate, is_active
 from neuron_shim.simulate.record import (
     CompiledGraph,
+    Kernel,
     compiled_graphs,
     executed_operators,
     first_use,
     record_operators,
+    report_kernels,
     shapes_compiled,
 )
+from neuron_shim.simulate.refusals import watch
 
 __all__ = [
     "CompiledGraph",
+    "Kernel",
     "NotPossible",
     "activate",
     "compiled_graphs",
@@ -36,5 +40,7 @@ __all__ = [
     "first_use",
     "is_active",
     "record_operators",
+    "report_kernels",
     "shapes_compiled",
+    "watch",
 ]

@@ -9,8 +9,6 @@ The script sees its own name and arguments, and runs as it is.
 
 from __future__ import annotations
 
-import os
-import runpy
 import sys
 from pathlib import Path
 
@@ -21,6 +19,7 @@ def main() -> None:
         print(__doc__, file=sys.stdout if arguments else sys.stderr)
         sys.exit(0 if arguments else 2)
     from neuron_shim.simulate import NotPossible, activate
+    from neuron_shim.simulate.script import run_script
 
     as_module = arguments[0] == "-m"
     if as_module:
@@ -34,12 +33,7 @@ def main() -> None:
         activate()
     except NotPossible as error:
         sys.exit(f"neuron_shim.simulate: {error}")
-    sys.argv = arguments
-    if as_module:
-        runpy.run_module(target, run_name="__main__", alter_sys=True)
-    else:
-        sys.path[0] = os.path.dirname(os.path.abspath(target))
-        runpy.run_path(target, run_name="__main__")
+    run_script(target, arguments[1:], as_module=as_module)
 
 
 if __name__ == "__main__":

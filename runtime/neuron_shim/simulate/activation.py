@@ -82,6 +82,8 @@ def _native(*, processes: int) -> ModuleType | None:
     """The compiled device, or None where the one in Python has to do."""
     from neuron_shim.simulate import build
 
+    if not build.is_built() and build.find_compiler() is not None:
+        say_once("build", "building the simulated device, once: this takes half a minute or more.")
     try:
         return build.load()
     except (build.NoCompiler, build.BuildError, OSError) as error:
@@ -99,9 +101,10 @@ def _start_compiled(native: ModuleType, index: int, count: int) -> None:
 
     from neuron_shim.simulate import device, distributed, dynamo, neuronx
     from neuron_shim.simulate.record import note_first_use
+    from neuron_shim.simulate.refusals import tolerated
 
     device.use(native)
-    native.start(index, count, note_first_use)
+    native.start(index, count, note_first_use, tolerated)
     os.register_at_fork(after_in_child=native.after_fork_in_child)
     torch.utils.rename_privateuse1_backend("neuron")
     torch._register_device_module("neuron", device)

@@ -42,7 +42,7 @@ def load() -> ModuleType:
         NoCompiler: it is not built, and there is no compiler.
         BuildError: the compiler failed.
     """
-    library = cache_folder() / _key() / f"{NAME}.so"
+    library = _library()
     if not library.exists():
         compiler = find_compiler()
         if compiler is None:
@@ -52,6 +52,11 @@ def load() -> ModuleType:
             if not library.exists():
                 _build(compiler, library)
     return _import(library)
+
+
+def is_built() -> bool:
+    """Whether ``load`` will not have to compile."""
+    return _library().exists()
 
 
 def find_compiler() -> str | None:
@@ -67,6 +72,10 @@ def cache_folder() -> Path:
         return Path(folder)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "neuron_shim"
+
+
+def _library() -> Path:
+    return cache_folder() / _key() / f"{NAME}.so"
 
 
 def _key() -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
     from typing import TypeAlias
 
@@ -35,6 +35,23 @@ def record_operators(on: bool) -> None:
 
 def executed_operators() -> dict[str, int]:
     return dict(_native.operators())
+
+
+def report_shapes(report: Callable[[str, list[tuple[str, tuple[int, ...]]], bool], None]) -> None:
+    _native.report_shapes(report)
+
+
+def as_one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function; the operators in it are not reported one by one."""
+
+    def run(*arguments: Any) -> Any:
+        paused = _native.pause_shapes(True)
+        try:
+            return function(*arguments)
+        finally:
+            _native.pause_shapes(paused)
+
+    return run
 
 
 # --- The device

@@ -6,7 +6,8 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.simulate.record import CompiledGraph, add_graph
+from neuron_shim.simulate.record import CompiledGraph, add_graph, callers_line
+from neuron_shim.simulate.refusals import tolerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +77,8 @@ def compile_graph(
     """
     import torch
 
+    from neuron_shim.simulate import device
+
     if mode not in (None, "default"):
         _logger.warning("neuron_shim: the neuron backend has no mode %r, and compiles as with mode='default'.", mode)
     source = _source(graph)
@@ -84,23 +87,27 @@ def compile_graph(
     symbolic = [tensor for tensor in tensors if any(isinstance(size, torch.SymInt) for size in tensor.shape)]
     if dynamic or symbolic:
         sizes = ", ".join(str(tuple(tensor.shape)) for tensor in symbolic) or f"{len(dynamic)} sizes"
-        raise DynamicShapes(
+        message = (
             f"Simulated Neuron: dynamic shapes in a graph to be compiled ({sizes}, at {source}), and TorchNeuron "
             f"compiles static shapes only. Compile with dynamic=False, and pad to one length or use a static cache."
         )
+        if not tolerated("dynamic", message):
+            raise DynamicShapes(message)
     add_graph(
         CompiledGraph(
             # Parameters and buffers are inputs as well, and known by this mark of torch._dynamo.
             shapes=tuple(
-                tuple(tensor.shape) for tensor in tensors if getattr(tensor, "_dynamo_static_input_type", None) is None
+                tuple(size if isinstance(size, int) else -1 for size in tensor.shape)
+                for tensor in tensors
+                if getattr(tensor, "_dynamo_static_input_type", None) is None
             ),
             operators=sum(node.op.startswith("call_") for node in graph.graph.nodes),
             trains=torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors),
             source=source,
+            called_from=callers_line(),
         )
     )
-    forward: Callable[..., Any] = graph.forward
-    return forward
+    return device.as_one_kernel(graph.forward)
 
 
 def _source(graph: torch.fx.GraphModule) -> str | None:

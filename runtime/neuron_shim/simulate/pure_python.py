@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from collections import Counter
 from typing import Any
 
@@ -16,11 +17,15 @@ from torch.utils import backend_registration
 from torch.utils._pytree import tree_map_only
 
 from neuron_shim.simulate.record import note_first_use
+from neuron_shim.simulate.refusals import tolerated
 
 _generator = torch.Generator()
 _libraries: list[torch.library.Library] = []  # registrations last as long as these
 _operators: Counter[str] = Counter()
 _recording = False
+_report: Any = None
+_paused = False
+_shapes: set[Any] = set()
 _initialized = False
 _forked = False
 
@@ -48,9 +53,11 @@ class NeuronTensor(torch.Tensor):  # type: ignore[misc]
     def __new__(cls, held: torch.Tensor) -> NeuronTensor:
         use_device()
         if held.is_complex():
-            raise TypeError(
+            _refuse(
+                "complex",
                 f"Simulated Neuron: the device has no complex dtype, and {held.dtype} was asked for. Compute with "
-                f"real and imaginary parts, or on the CPU."
+                f"real and imaginary parts, or on the CPU.",
+                TypeError,
             )
         made: NeuronTensor = torch.Tensor._make_wrapper_subclass(
             cls,
@@ -136,6 +143,8 @@ def _run(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if _recording:
         _operators[function.name()] += 1
     schema = function._schema
+    if _report is not None and not _paused:
+        _report_shapes(function, args, kwargs)
     if function is torch.ops.aten._to_copy.default or function is torch.ops.aten.copy_.default:
         return _copy(function, args, kwargs)
     device = kwargs.get("device")
@@ -219,10 +228,30 @@ def _check_devices(function: Any, args: Any, kwargs: dict[str, Any]) -> None:
     tree_map_only(torch.Tensor, tensors.append, (args, kwargs))
     elsewhere = [one for one in tensors if not isinstance(one, NeuronTensor) and one.dim() > 0]
     if elsewhere and len(elsewhere) < len(tensors) and "index" not in function._schema.name:
-        raise RuntimeError(
+        _refuse(
+            "devices",
             f"Expected all tensors to be on the same device, but found at least two devices, neuron:0 and "
-            f"{elsewhere[0].device}! (simulated Neuron, operator {function})"
+            f"{elsewhere[0].device}! (simulated Neuron, operator {function.name()}, a tensor of size "
+            f"{list(elsewhere[0].shape)} on {elsewhere[0].device})",
         )
+
+
+def _refuse(kind: str, message: str, error: type[Exception] = RuntimeError) -> None:
+    if not tolerated(kind, message):
+        raise error(message)
+
+
+def _report_shapes(function: Any, args: Any, kwargs: dict[str, Any]) -> None:
+    returns = function._schema.returns
+    if returns and returns[0].alias_info is not None and not returns[0].alias_info.is_write:
+        return  # a view
+    tensors: list[torch.Tensor] = []
+    tree_map_only(torch.Tensor, tensors.append, (args, kwargs))
+    described = [(str(one.dtype).removeprefix("torch."), tuple(one.shape)) for one in tensors]
+    key = (function.name(), *described)
+    if key not in _shapes:
+        _shapes.add(key)
+        _report(function.name(), described, threading.current_thread() is threading.main_thread())
 
 
 def _overload(name: str) -> Any:
@@ -267,9 +296,10 @@ def count() -> int:
 def use_device() -> None:
     global _initialized
     if _forked:
-        raise RuntimeError(
+        _refuse(
+            "fork",
             "Simulated Neuron: the device was used before this process was forked from its parent, and cannot be used "
-            "here. Use the 'spawn' start method, and keep the device out of DataLoader workers."
+            "here. Use the 'spawn' start method, and keep the device out of DataLoader workers.",
         )
     if not _initialized:
         _initialized = True
@@ -303,6 +333,17 @@ def reset_peak() -> None:
 def record_operators(on: bool) -> None:
     global _recording
     _recording = on
+
+
+def report_shapes(report: Any) -> None:
+    global _report
+    _report = report
+
+
+def pause_shapes(paused: bool) -> bool:
+    global _paused
+    before, _paused = _paused, paused
+    return before
 
 
 def operators() -> dict[str, int]:

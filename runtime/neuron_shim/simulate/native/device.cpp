@@ -25,6 +25,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <unordered_set>
 
 namespace neuron_simulated {
 namespace {
@@ -43,12 +44,30 @@ struct State {
   std::mutex mutex;
   std::map<std::string, int64_t> operators;
   py::object* on_first_use = nullptr;
+  py::object* on_refusal = nullptr;
+  // Of operators that run one by one: each set of shapes is reported once.
+  std::atomic<bool> reports_shapes{false};
+  std::unordered_set<uint64_t> shapes;
+  py::object* on_new_shape = nullptr;
 };
 
 State& state() {
   static auto* state = new State; // never destroyed: tensors may outlive static destructors
   return *state;
 }
+
+} // namespace
+
+bool tolerated(const char* kind, const std::string& message) {
+  auto& s = state();
+  if (!s.on_refusal) {
+    return false;
+  }
+  py::gil_scoped_acquire gil;
+  return (*s.on_refusal)(kind, message).cast<bool>();
+}
+
+namespace {
 
 void check_index(c10::Device asked) {
   TORCH_CHECK(
@@ -58,17 +77,24 @@ void check_index(c10::Device asked) {
 }
 
 void check_dtype(c10::ScalarType dtype) {
-  TORCH_CHECK_TYPE(
-      !c10::isComplexType(dtype), "Simulated Neuron: the device has no complex dtype, and ", dtype,
+  if (C10_LIKELY(!c10::isComplexType(dtype))) {
+    return;
+  }
+  auto message = c10::str(
+      "Simulated Neuron: the device has no complex dtype, and ", dtype,
       " was asked for. Compute with real and imaginary parts, or on the CPU.");
+  TORCH_CHECK_TYPE(tolerated("complex", message), message);
 }
 
 // Called before memory of the device is handed out: the first time is what TorchNeuron calls initializing its runtime.
 void use_device() {
   auto& s = state();
-  TORCH_CHECK(
-      !s.forked, "Simulated Neuron: the device was used before this process was forked from its parent, and cannot be "
-      "used here. Use the 'spawn' start method, and keep the device out of DataLoader workers.");
+  if (C10_UNLIKELY(s.forked)) {
+    std::string message =
+        "Simulated Neuron: the device was used before this process was forked from its parent, and cannot be used "
+        "here. Use the 'spawn' start method, and keep the device out of DataLoader workers.";
+    TORCH_CHECK(tolerated("fork", message), message);
+  }
   if (C10_LIKELY(s.initialized)) {
     return;
   }
@@ -164,6 +190,9 @@ at::Tensor Translation::to_cpu(const at::Tensor& tensor) {
   auto alias = at::detail::make_tensor<c10::TensorImpl>(
       to_cpu(tensor.storage()), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
   alias.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+  if (C10_UNLIKELY(tensor.is_conj())) {
+    alias._set_conj(true);
+  }
   return alias;
 }
 
@@ -483,13 +512,65 @@ void record_operator(const c10::OperatorHandle& op) {
   ++state().operators[c10::toString(op.operator_name())];
 }
 
+// Tells of an operator that meets these shapes and dtypes for the first time: TorchNeuron compiles a kernel for each
+// (its cache knows the operator, the shapes and the dtypes, not the numbers). Views are no kernels.
+void report_shapes(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  const auto& returns = op.schema().returns();
+  if (!returns.empty() && returns[0].alias_info() && !returns[0].alias_info()->isWrite()) {
+    return;
+  }
+  auto& s = state();
+  const auto arguments = op.schema().arguments().size();
+  uint64_t key = mixed(reinterpret_cast<uint64_t>(&op.schema()), arguments);
+  auto each = [&](auto&& visit) {
+    for (size_t i = stack.size() - arguments; i < stack.size(); ++i) {
+      if (stack[i].isTensor()) {
+        visit(stack[i].toTensor());
+      } else if (stack[i].isTensorList()) {
+        for (const at::Tensor& tensor : stack[i].toTensorList()) {
+          visit(tensor);
+        }
+      } else if (stack[i].isOptionalTensorList()) {
+        for (const std::optional<at::Tensor>& tensor : stack[i].toOptionalTensorList()) {
+          visit(tensor.value_or(at::Tensor()));
+        }
+      }
+    }
+  };
+  each([&](const at::Tensor& tensor) {
+    key = mixed(key, tensor.defined() ? 1 + static_cast<uint64_t>(tensor.scalar_type()) : 0);
+    if (tensor.defined()) {
+      for (auto size : tensor.sizes()) {
+        key = mixed(key, static_cast<uint64_t>(size));
+      }
+    }
+  });
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    if (!s.shapes.insert(key).second) {
+      return;
+    }
+  }
+  py::gil_scoped_acquire gil;
+  py::list tensors;
+  each([&](const at::Tensor& tensor) {
+    if (tensor.defined()) {
+      tensors.append(py::make_tuple(c10::toString(tensor.scalar_type()), py::tuple(py::cast(tensor.sizes().vec()))));
+    }
+  });
+  (*s.on_new_shape)(c10::toString(op.operator_name()), tensors, std::this_thread::get_id() == s.main_thread);
+}
+
 // Tensors of the CPU are arguments only where a device would take them too: numbers.
 void check_device(const c10::OperatorHandle& op, const at::Tensor& tensor) {
-  TORCH_CHECK(
-      !tensor.defined() || tensor.device().type() == DeviceType::PrivateUse1 ||
-          (tensor.device().is_cpu() && tensor.dim() == 0),
+  if (C10_LIKELY(!tensor.defined() || (tensor.device().is_cpu() && tensor.dim() == 0))) {
+    return;
+  }
+  auto message = c10::str(
       "Expected all tensors to be on the same device, but found at least two devices, ", device(), " and ",
-      tensor.device(), "! (simulated Neuron, operator ", op.operator_name(), ")");
+      tensor.device(), "! (simulated Neuron, operator ", op.operator_name(), ", a tensor of size ", tensor.sizes(),
+      " on ", tensor.device(), ")");
+  TORCH_CHECK(tolerated("devices", message), message);
 }
 
 bool is_on_device(const c10::IValue& value) {
@@ -504,6 +585,9 @@ bool is_written(const c10::Argument& argument) {
 void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (C10_UNLIKELY(state().records_operators)) {
     record_operator(op);
+  }
+  if (C10_UNLIKELY(state().reports_shapes)) {
+    report_shapes(op, *stack);
   }
   const auto& arguments = op.schema().arguments();
   const auto first = stack->size() - arguments.size();
@@ -522,6 +606,9 @@ void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     }
     if (tensor.device().type() != DeviceType::PrivateUse1) {
       not_on_device.push_back(tensor);
+      if (is_written) {
+        written.push_back({tensor, tensor});
+      }
       return tensor;
     }
     any_on_device = true;
@@ -717,6 +804,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("convolution_backward_overrideable", &convolution_backward);
 }
 
+// Copying resolves the conjugation itself; resolving it first would copy, without end.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
 // torch.autocast("neuron"): the lists of operators that CUDA has. Those of TorchNeuron are not known.
 TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFallthrough());
@@ -744,12 +836,13 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
 }
 
 void bind_device(py::module_& m) {
-  m.def("start", [](int index, int count, py::object on_first_use) {
+  m.def("start", [](int index, int count, py::object on_first_use, py::object on_refusal) {
     auto& s = state();
     s.index = static_cast<c10::DeviceIndex>(index);
     s.count = static_cast<c10::DeviceIndex>(count);
     s.main_thread = std::this_thread::get_id();
     s.on_first_use = new py::object(std::move(on_first_use));
+    s.on_refusal = new py::object(std::move(on_refusal));
     c10::SetAllocator(DeviceType::PrivateUse1, &device_allocator);
     at::RegisterPrivateUse1HooksInterface(new Hooks);
   });
@@ -767,6 +860,17 @@ void bind_device(py::module_& m) {
   m.def("peak", [] { return state().peak.load(); });
   m.def("reset_peak", [] { state().peak = state().allocated.load(); });
   m.def("record_operators", [](bool on) { state().records_operators = on; });
+  m.def("report_shapes", [](py::object on_new_shape) {
+    auto& s = state();
+    s.on_new_shape = new py::object(std::move(on_new_shape));
+    s.reports_shapes = true;
+  });
+  m.def("pause_shapes", [](bool paused) {
+    // What runs inside a compiled graph is no kernel of its own.
+    auto before = !state().reports_shapes;
+    state().reports_shapes = state().on_new_shape && !paused;
+    return before;
+  });
   m.def("operators", [] {
     std::lock_guard<std::mutex> lock(state().mutex);
     return state().operators;

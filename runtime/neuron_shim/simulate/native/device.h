@@ -10,6 +10,9 @@ namespace neuron_simulated {
 // The device of this process. Every other index is refused.
 c10::Device device();
 
+// Whether to go on where the device would refuse: somebody watches, and wants to see what comes after.
+bool tolerated(const char* kind, const std::string& message);
+
 // The CPU storage that holds the bytes of a storage on the simulated device.
 c10::StorageImpl* cpu_storage(const c10::Storage& storage);
 

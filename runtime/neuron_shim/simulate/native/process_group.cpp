@@ -48,10 +48,12 @@ class Done final : public Work {
   intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-#define LACKING(operation)                                                                             \
-  TORCH_CHECK_NOT_IMPLEMENTED(                                                                         \
-      false, "Simulated Neuron: the process group of TorchNeuron has no ", operation,                  \
-      " (as far as its sources of April 2026 tell).")
+void lacking(const std::string& operation) {
+  auto message = c10::str(
+      "Simulated Neuron: the process group of TorchNeuron has no ", operation,
+      " (as far as its sources of April 2026 tell).");
+  TORCH_CHECK_NOT_IMPLEMENTED(tolerated("collective", message), message);
+}
 
 class Group final : public c10d::Backend {
  public:
@@ -165,61 +167,84 @@ class Group final : public c10d::Backend {
       std::vector<int64_t>& output_splits,
       std::vector<int64_t>& input_splits,
       const c10d::AllToAllOptions& options) override {
-    if (!even(output_splits) || !even(input_splits)) {
-      LACKING("all_to_all with parts of different sizes");
-    }
-    auto target = flat(output);
-    auto source = flat(input);
     std::vector<int64_t> evenly;
+    if (even(output_splits) && even(input_splits)) {
+      auto target = flat(output);
+      auto source = flat(input);
+      return finish(
+          gloo_->alltoall_base(target, source, evenly, evenly, options), c10d::OpType::ALLTOALL_BASE, {output});
+    }
+    lacking("all_to_all with parts of different sizes");
+    auto target = to_cpu(output);
+    auto source = to_cpu(input);
     return finish(
-        gloo_->alltoall_base(target, source, evenly, evenly, options), c10d::OpType::ALLTOALL_BASE,
+        gloo_->alltoall_base(target, source, output_splits, input_splits, options), c10d::OpType::ALLTOALL_BASE,
         {output});
   }
   intrusive_ptr<Work> alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override {
-    for (const auto& tensors : {outputs, inputs}) {
-      for (const auto& tensor : tensors) {
-        if (tensor.numel() != inputs.front().numel()) {
-          LACKING("all_to_all with parts of different sizes");
-        }
-      }
+    auto output_sizes = sizes(outputs);
+    auto input_sizes = sizes(inputs);
+    auto all = output_sizes;
+    all.insert(all.end(), input_sizes.begin(), input_sizes.end());
+    if (!even(all)) {
+      lacking("all_to_all with parts of different sizes");
     }
     auto targets = to_cpu(outputs);
     Tensors parts;
     for (const auto& source : to_cpu(inputs)) {
-      parts.push_back(source.reshape({1, -1}));
+      parts.push_back(source.reshape({-1}));
     }
     auto sent = at::cat(parts);
-    auto received = at::empty_like(sent);
-    std::vector<int64_t> evenly;
-    gloo_->alltoall_base(received, sent, evenly, evenly, options)->wait();
-    for (size_t i = 0; i < targets.size(); ++i) {
-      targets[i].copy_(received[static_cast<int64_t>(i)].view(targets[i].sizes()));
+    int64_t count = 0;
+    for (auto size : output_sizes) {
+      count += size;
+    }
+    auto received = at::empty({count}, sent.options());
+    gloo_->alltoall_base(received, sent, output_sizes, input_sizes, options)->wait();
+    int64_t start = 0;
+    for (auto& target : targets) {
+      target.copy_(received.narrow(0, start, target.numel()).view(target.sizes()));
+      start += target.numel();
     }
     return done(c10d::OpType::ALLTOALL, outputs);
   }
   intrusive_ptr<Work> barrier(const c10d::BarrierOptions& options) override {
     if (!is_default_) {
-      LACKING("barrier for a part of the processes");
+      lacking("barrier for a part of the processes");
     }
     return finish(gloo_->barrier(options), c10d::OpType::BARRIER, {});
   }
 
-  intrusive_ptr<Work> send(Tensors&, int, int) override {
-    LACKING("send");
+  intrusive_ptr<Work> send(Tensors& tensors, int rank, int tag) override {
+    lacking("send");
+    auto aliases = to_cpu(tensors);
+    return finish(gloo_->send(aliases, rank, tag), c10d::OpType::SEND, tensors);
   }
-  intrusive_ptr<Work> recv(Tensors&, int, int) override {
-    LACKING("recv");
+  intrusive_ptr<Work> recv(Tensors& tensors, int rank, int tag) override {
+    lacking("recv");
+    auto aliases = to_cpu(tensors);
+    return finish(gloo_->recv(aliases, rank, tag), c10d::OpType::RECV, tensors);
   }
-  intrusive_ptr<Work> recvAnysource(Tensors&, int) override {
-    LACKING("recv from any process");
+  intrusive_ptr<Work> recvAnysource(Tensors& tensors, int tag) override {
+    lacking("recv from any process");
+    auto aliases = to_cpu(tensors);
+    return finish(gloo_->recvAnysource(aliases, tag), c10d::OpType::RECVANYSOURCE, tensors);
   }
-  void monitoredBarrier(const c10d::BarrierOptions&, bool) override {
-    LACKING("monitored_barrier");
+  void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all) override {
+    lacking("monitored_barrier");
+    gloo_->monitoredBarrier(options, wait_all);
   }
 
  private:
   static bool even(const std::vector<int64_t>& splits) {
     return std::all_of(splits.begin(), splits.end(), [&](int64_t split) { return split == splits.front(); });
+  }
+  static std::vector<int64_t> sizes(const Tensors& tensors) {
+    std::vector<int64_t> numbers;
+    for (const auto& tensor : tensors) {
+      numbers.push_back(tensor.numel());
+    }
+    return numbers;
   }
   static Tensor to_cpu(const Tensor& tensor) {
     return Translation().to_cpu(tensor);
