@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from neuron_shim.checkpoint.errors import ExportError as ExportError
     from neuron_shim.checkpoint.export import export_checkpoint as export_checkpoint
     from neuron_shim.checkpoint.resume import ResumeCallback as ResumeCallback
+    from neuron_shim.shapes.batches import pad_batches as pad_batches
+    from neuron_shim.shapes.prompts import tokenize_fixed as tokenize_fixed
+    from neuron_shim.shapes.warming import warm_up as warm_up
 
 __all__ = ["average_gradients", "compile_static", "configure", "is_main_process", "neuron_device", "parallel_sizes"]
 
@@ -38,6 +41,9 @@ _LAZY = {
     "ExportError": "neuron_shim.checkpoint.errors",
     "ResumeCallback": "neuron_shim.checkpoint.resume",
     "export_checkpoint": "neuron_shim.checkpoint.export",
+    "pad_batches": "neuron_shim.shapes.batches",
+    "tokenize_fixed": "neuron_shim.shapes.prompts",
+    "warm_up": "neuron_shim.shapes.warming",
 }
 
 

@@ -1,0 +1,3 @@
+from tests.preflight.conftest import assets, cache, compiled, preflight, script
+
+__all__ = ["assets", "cache", "compiled", "preflight", "script"]
