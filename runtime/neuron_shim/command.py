@@ -27,6 +27,9 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS = {
     "doctor": Subcommand("neuron_shim.doctor.command", "say whether this machine is ready for native Trainium runs"),
+    "preflight": Subcommand(
+        "neuron_shim.preflight.command", "run a script on a simulated device, and say what would fail"
+    ),
     "export": Subcommand("neuron_shim.checkpoint.command", "write a checkpoint as plain safetensors"),
 }
 
