@@ -11,6 +11,10 @@ from unittest import mock
 
 import pytest
 
+from tests.simulate.conftest import cache, compiled
+
+__all__ = ["cache", "compiled"]
+
 
 @pytest.fixture(autouse=True)
 def unlaunched() -> Iterator[None]:

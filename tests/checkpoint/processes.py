@@ -13,10 +13,11 @@ HERE = Path(__file__).parent
 NOT_INHERITED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TP_SIZE")
 
 
-def launch(script: str, *arguments: object, processes: int, **variables: str) -> str:
-    """The standard output of all of them; a failure shows the errors."""
+def launch(script: str, *arguments: object, processes: int, simulated: bool = False, **variables: str) -> str:
+    """The standard output of all of them; a failure shows the errors. ``simulated``: on the simulated device."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
-    command = [sys.executable, *(torchrun if processes > 1 else []), str(HERE / script), *map(str, arguments)]
+    module = ["-m", "neuron_shim.simulate"] if simulated else []
+    command = [sys.executable, *(torchrun if processes > 1 else []), *module, str(HERE / script), *map(str, arguments)]
     inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     environment = {
         **inherited,

@@ -21,9 +21,9 @@ PEFT_OLD_NAME = "ignore:.is_gradient_checkpointing. is deprecated:FutureWarning"
 def train(tmp_path: Path) -> Callable[..., Log]:
     decoder(tied=True).save_pretrained(tmp_path / "base")
 
-    def run(output: str, mode: str, stop: int = 0, *, processes: int = 1, **variables: str) -> Log:
+    def run(output: str, mode: str, stop: int = 0, *, processes: int = 1, **settings: Any) -> Log:
         sizes = {"FSDP_SIZE": str(processes)} if processes > 1 else {}
-        out = launch("train.py", tmp_path / output, mode, stop, processes=processes, **sizes, **variables)
+        out = launch("train.py", tmp_path / output, mode, stop, processes=processes, **sizes, **settings)
         log: Log = json.loads(out.splitlines()[-1])
         return log
 
@@ -70,6 +70,16 @@ def test_two_processes(train: Callable[..., Log], tmp_path: Path) -> None:
     check(train, tmp_path, processes=2)
     names = {path.name for path in (tmp_path / "cut" / "checkpoint-4").iterdir()}
     assert {"optimizer_distributed", "scheduler.pt", "rng_state_0.pth", "rng_state_1.pth", "resume.json"} <= names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_on_the_simulated_device(
+    processes: int, train: Callable[..., Log], compiled: dict[str, str], tmp_path: Path
+) -> None:
+    """With dropout, which draws from the random numbers of the device."""
+    check(train, tmp_path, processes=processes, simulated=True, **compiled)
+    assert (tmp_path / "cut" / "checkpoint-4" / "rng_state_neuron_0.pth").exists()
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ def main(output: Path, mode: str, stop: int, *, lora: bool = False, dropout: flo
             logging_steps=1,
             learning_rate=3e-2,
             report_to="none",
-            use_cpu=True,
+            use_cpu="neuron_shim.simulate" not in sys.modules,
             disable_tqdm=True,
         ),
         train_dataset=Samples(),

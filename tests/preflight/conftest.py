@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import programs
 from tests.simulate.conftest import assets, cache, compiled, without_compiler
-from tests.training.runs import NOT_INHERITED, PATIENCE, RUNTIME
+from tests.training.runs import NOT_INHERITED, RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ def preflight(compiled: dict[str, str], tmp_path: Path) -> Callable[..., Told]:
 
     def run(*arguments: object, cwd: Path = tmp_path, device: dict[str, str] = compiled, **variables: str) -> Told:
         inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
-        done = subprocess.run(
+        done = programs.run(
             [sys.executable, "-m", "neuron_shim", "preflight", *map(str, arguments)],
             cwd=cwd,
             env={
@@ -53,12 +53,7 @@ def preflight(compiled: dict[str, str], tmp_path: Path) -> Callable[..., Told]:
                 **device,
                 **variables,
             },
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=2 * PATIENCE,  # torch.compile takes its time
-            check=False,
+            timeout=2 * programs.PATIENCE,  # torch.compile takes its time
         )
         return Told(done.returncode, done.stdout, done.stderr)
 
