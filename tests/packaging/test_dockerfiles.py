@@ -35,8 +35,8 @@ def migrated(text: str) -> str:
             "RUN <<EOF\nset -e\npip install libneuronxla\nls\nEOF\nUSER x\n",
             "RUN <<EOF\nset -e\nls\nEOF\nUSER x\n",
         ),
-        ("ENV XLA_USE_BF16=1 A=b\n", "ENV A=b\n"),
-        ("ENV XLA_USE_BF16=1\nENV A=b\n", "ENV A=b\n"),
+        ("ENV NEURON_FUSE_SOFTMAX=1 A=b\n", "ENV A=b\n"),
+        ("ENV NEURON_FUSE_SOFTMAX=1\nENV A=b\n", "ENV A=b\n"),
         (
             "CMD torchrun --nproc_per_node=2 train.py --zero_1 --x 1\n",
             "CMD torchrun --nproc_per_node=2 train.py --x 1\n",

@@ -113,6 +113,14 @@ KINDS: tuple[Kind, ...] = (
         needles=_WORDS,
         launches=(b"torchrun", b"accelerate", b"python"),
     ),
+    Kind(
+        "yaml",
+        "YAML",
+        (".yaml", ".yml"),
+        languages=("yaml", "yml"),
+        needles=(*_WORDS, b"trn1", b"inf2"),
+        launches=(b"torchrun", b"accelerate", b"python"),
+    ),
     Kind("setup_cfg", "setup.cfg", files=("setup.cfg",), needles=_PACKAGES),
     Kind("pyproject", "pyproject.toml", files=("pyproject.toml", "Pipfile"), needles=_PACKAGES),
 )

@@ -1,0 +1,263 @@
+"""YAML: manifests of Kubernetes and Compose, workflows, SageMaker and conda files.
+
+Read with tree-sitter, which says for every scalar where it stands; a template that is no YAML yet is told by
+``unread``.
+Commands and the values of environment variables are shell, wherever they stand. https://yaml.org/spec/1.2.2/
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from neuron_codemods.kinds import parser
+from neuron_codemods.model import Position
+from neuron_codemods.source import Token
+from neuron_codemods.texts import Lines, Parsed, Region
+from neuron_codemods.trees import Tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_COMMANDS = frozenset(("args", "cmd", "command", "commands", "entrypoint", "run", "script", "shell", "user_data"))
+"""Keys under which commands stand."""
+_VARIABLES = frozenset(("env", "environment", "environment_variables", "envs", "variables"))
+"""Keys under which environment variables stand."""
+_SCALARS = ("plain_scalar", "double_quote_scalar", "single_quote_scalar")
+_PLAIN = re.compile(r"[^\s\"'`@%&*!|>{}\[\],#?:-][^\n]*")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def parse(text: str, path: str) -> Yaml:
+    """A YAML file; a part that cannot be read is told by ``unread``."""
+    grammar = parser("tree_sitter_yaml", "YAML files")
+    return Yaml(text, Tree(text, grammar.language()))
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A scalar on one line."""
+
+    value: str
+    start: int
+    end: int
+    quoted: bool
+    keys: tuple[str, ...]
+    """The keys above it, the nearest last; an item of a list has those of the list."""
+    node: Node
+
+
+class Yaml(Parsed):
+    """What stands in such a file."""
+
+    def __init__(self, text: str, tree: Tree) -> None:
+        super().__init__(text)
+        self.tree = tree
+
+    @cached_property
+    def scalars(self) -> list[Scalar]:
+        """All values that are scalars on one line, in order."""
+        return [scalar for node in self.tree.walk(*_SCALARS) for scalar in self._scalar(node)]
+
+    def comments(self) -> Sequence[Token]:
+        found = []
+        for node in self.tree.walk("comment"):
+            start, end = self.tree.span(node)
+            found.append(Token(0, self.text[start:end], start, end))
+        return found
+
+    def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
+        return [(span, "this is no YAML") for span in self.tree.errors()]
+
+    def regions(self) -> Sequence[Region]:
+        """The commands and the variables."""
+        found = [*self._blocks(), *self._words(), *self._lines(), *self._variables()]
+        return [region for region in found if region is not None]
+
+    # Values -------------------------------------------------------------------------------------------------------
+
+    def _scalar(self, node: Node) -> Iterator[Scalar]:
+        start, end = self.tree.span(node)
+        raw = self.text[start:end]
+        if "\n" in raw or self._is_key(node):
+            return
+        value, quoted = raw, node.type != "plain_scalar"
+        if node.type == "double_quote_scalar":
+            try:
+                value = json.loads(raw)
+            except ValueError:
+                return
+        elif quoted:
+            value = raw[1:-1].replace("''", "'")
+        yield Scalar(value, start, end, quoted, self._keys(node), node)
+
+    def _is_key(self, node: Node) -> bool:
+        above = node.parent
+        pair = above.parent if above is not None else None
+        return pair is not None and pair.type in ("block_mapping_pair", "flow_pair") and pair.children[0] == above
+
+    def _keys(self, node: Node) -> tuple[str, ...]:
+        keys: list[str] = []
+        below, above = node, node.parent
+        while above is not None:
+            if above.type in ("block_mapping_pair", "flow_pair") and above.children[0] != below:
+                keys.append(self.tree.text_of(above.children[0]).strip("\"' "))
+            below, above = above, above.parent
+        return tuple(reversed(keys))
+
+    # Commands -----------------------------------------------------------------------------------------------------
+
+    def _blocks(self) -> Iterator[Region]:
+        """Scripts in literal blocks."""
+        for node in self.tree.walk("block_scalar"):
+            keys = self._keys(node)
+            start, end = self.tree.span(node)
+            header = self.text[start : self.line_end(start)]
+            if not header.startswith("|") or not keys or keys[-1].lower() not in _COMMANDS:
+                continue
+            first = self.position(start).line
+            last = self.position(max(end - 1, start)).line
+            numbers = range(first, last)  # from the line below the header
+            filled = [self.lines[number] for number in numbers if self.lines[number].strip()]
+            if not filled:
+                continue
+            width = min(len(line) - len(line.lstrip(" ")) for line in filled)
+            lines = [
+                (
+                    self.line_starts[number] + min(width, len(self.lines[number].rstrip("\r\n"))),
+                    self.line_starts[number + 1],
+                )
+                for number in numbers
+            ]
+            prefix = " " * width
+            yield Lines(self, lines, lambda new, prefix=prefix: [prefix] * len(new)).region("shell")  # type: ignore[misc]
+
+    def _lines(self) -> Iterator[Region]:
+        """Commands on one line."""
+        for scalar in self.scalars:
+            in_list = scalar.node.parent is not None and _item(scalar.node) is not None
+            if (
+                scalar.keys
+                and scalar.keys[-1].lower() in _COMMANDS
+                and " " in scalar.value.strip()
+                and "\n" not in scalar.value
+            ):
+                yield self._region(scalar, in_list)
+
+    def _region(self, scalar: Scalar, in_list: bool) -> Region:
+        def restore(new: str, _: Sequence[str]) -> str:
+            new = new.rstrip("\n")
+            if "\n" in new or (not new and not in_list):
+                return self.text[scalar.start : scalar.end]
+            return _written(new or "true", quoted=scalar.quoted)
+
+        shift = 1 if scalar.quoted else 0
+        place = self._shifted(scalar.start + shift)
+        return Region("shell", scalar.start, scalar.end, scalar.value, restore, place)
+
+    def _words(self) -> Iterator[Region]:
+        """Commands as lists of their words."""
+        for node in self.tree.walk("flow_sequence"):
+            keys = self._keys(node)
+            scalars = [scalar for scalar in self.scalars if _inside(scalar.node, node)]
+            words = [scalar.value for scalar in scalars]
+            if not keys or keys[-1].lower() not in _COMMANDS or len(words) != len(node.named_children) or not words:
+                continue
+            if words[0].rpartition("/")[2] in ("sh", "bash"):
+                continue
+            start, end = self.tree.span(node)
+            command = shlex.join(words)
+            yield Region("shell", start, end, command, self._as_list(command, start, end), self._fixed(start))
+
+    def _as_list(self, command: str, start: int, end: int) -> Callable[[str, Sequence[str]], str]:
+        def restore(new: str, _: Sequence[str]) -> str:
+            if new.strip() == command or "\n" in new.strip() or new.lstrip().startswith("#"):
+                return self.text[start:end]
+            words = shlex.split(new)
+            if words and re.match(r"\w+=", words[0]):
+                words.insert(0, "env")
+            return json.dumps(words, ensure_ascii=False)
+
+        return restore
+
+    # Variables ----------------------------------------------------------------------------------------------------
+
+    def _variables(self) -> Iterator[Region]:
+        """Each variable as what ``export`` would say."""
+        for pair in self.tree.walk("block_mapping_pair"):
+            keys = self._keys(pair)
+            named = self._plain(pair.children[0])
+            value = pair.children[-1] if len(pair.children) > 2 else None
+            if keys and keys[-1].lower() in _VARIABLES and value is not None and _NAME.fullmatch(named):
+                if named in ("name", "value", "valueFrom"):
+                    continue
+                yield from self._variable(pair, named, self._plain(value))
+        for item in self.tree.walk("block_sequence_item"):
+            keys = self._keys(item)
+            if keys and keys[-1].lower() in _VARIABLES:
+                said = {self._plain(pair.children[0]): self._plain(pair.children[-1]) for pair in self._pairs_of(item)}
+                if set(said) == {"name", "value"}:
+                    yield from self._variable(item, said["name"], said["value"])
+                elif not said and "=" in self._plain(item.children[-1]):
+                    name, _, text = self._plain(item.children[-1]).partition("=")
+                    yield from self._variable(item, name, text)
+
+    def _pairs_of(self, item: Node) -> Iterator[Node]:
+        for node in item.children[-1].children:
+            if node.type == "block_mapping":
+                yield from (pair for pair in node.children if pair.type == "block_mapping_pair")
+
+    def _variable(self, node: Node, name: str, value: str) -> Iterator[Region]:
+        start, end = self.tree.span(node)
+        line, last = self.line_start(start), self.line_end(max(end - 1, start))
+        if self.text[line:start].strip() or not _NAME.fullmatch(name) or "\n" in value:
+            return
+        command = f"export {name}={shlex.quote(value)}\n"
+
+        def restore(new: str, _: Sequence[str]) -> str:
+            if not new.strip():
+                return ""
+            words = shlex.split(new, comments=True)
+            if len(words) != 2 or not words[1].startswith(f"{name}="):
+                return self.text[line:last]
+            changed = words[1].removeprefix(f"{name}=")
+            return self.text[line:last].replace(value, changed, 1) if changed != value else self.text[line:last]
+
+        yield Region("shell", line, last, command, restore, self._fixed(start))
+
+    def _plain(self, node: Node) -> str:
+        text = self.tree.text_of(node).strip()
+        return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+    # Places -------------------------------------------------------------------------------------------------------
+
+    def _shifted(self, start: int) -> Callable[[Position], Position]:
+        first = self.position(start)
+        return lambda position: Position(first.line, first.column + position.column - 1)
+
+    def _fixed(self, start: int) -> Callable[[Position], Position]:
+        first = self.position(start)
+        return lambda _: first
+
+
+def _item(node: Node) -> Node | None:
+    above = node.parent
+    while above is not None and above.type in ("flow_node", "block_node"):
+        above = above.parent
+    return above if above is not None and above.type == "block_sequence_item" else None
+
+
+def _inside(node: Node, outer: Node) -> bool:
+    return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
+
+
+def _written(text: str, *, quoted: bool) -> str:
+    """A scalar that holds a text on one line."""
+    if not quoted and _PLAIN.fullmatch(text) and ": " not in text and " #" not in text:
+        return text
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,132 @@
+"""Commands, variables, images and instances in YAML, and that all else stays as it is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neuron_codemods import ModuleFacts, Outcome, Project, migrate_text
+from neuron_codemods.project import Script
+
+yaml = pytest.importorskip("yaml")
+
+TRAINS = Project((ModuleFacts("train.py", script=Script(parses=True)),))
+
+
+def migrated(text: str) -> str:
+    after = migrate_text("yaml", text, project=TRAINS).text
+    assert migrate_text("yaml", after, project=TRAINS).text == after
+    yaml.safe_load(after)
+    return after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "steps:\n  - run: |\n      set -e\n      pip install libneuronxla\n      ls\n    name: x\n",
+            "steps:\n  - run: |\n      set -e\n      ls\n    name: x\n",
+        ),
+        (
+            "command: |-\n  torchrun --nproc_per_node 2 train.py \\\n    --zero_1 \\\n    --x 1\n",
+            "command: |-\n  torchrun --nproc_per_node 2 train.py \\\n    --x 1\n",
+        ),
+        ("run: torchrun train.py --zero_1 --x 1\n", "run: torchrun train.py --x 1\n"),
+        ('script:\n  - "torchrun train.py --zero_1"\n  - ls\n', 'script:\n  - "torchrun train.py"\n  - ls\n'),
+        ("run: pip install libneuronxla pandas  # all\n", "run: pip install pandas  # all\n"),
+        (
+            'command: ["torchrun", "train.py", "--zero_1", "--x", "1"]\n',
+            'command: ["torchrun", "train.py", "--x", "1"]\n',
+        ),
+        ("env:\n  NEURON_FUSE_SOFTMAX: '1'\n  A: b\n", "env:\n  A: b\n"),
+        (
+            "env:\n  - name: NEURON_FUSE_SOFTMAX\n    value: '1'\n  - name: A\n    value: b\n",
+            "env:\n  - name: A\n    value: b\n",
+        ),
+        ("environment:\n  - NEURON_FUSE_SOFTMAX=1\n  - A=b\n", "environment:\n  - A=b\n"),
+    ],
+)
+def test_what_becomes_of_commands_and_variables(before: str, after: str) -> None:
+    assert migrated(before) == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "description: pip install libneuronxla\n",
+        "run: >\n  pip install\n  libneuronxla\n",
+        "run: ''\ncommand: []\nargs:\n",
+        "about: |\n  pip install libneuronxla\n",
+        'command: ["bash", "-c", "pip install libneuronxla"]\n',
+        "run:\n  pip: libneuronxla\n",
+        "env: libneuronxla\n",
+        "x: &a\n  run: echo optimum-neuron\ny: *a\n",
+        "",
+        "---\n...\n---\n",
+    ],
+)
+def test_what_stays(text: str) -> None:
+    assert migrate_text("yaml", text, project=TRAINS).text == text
+
+
+def test_a_template_is_told_where_it_cannot_be_read_and_the_rest_goes_on() -> None:
+    text = "{% if neuron %}\nrun: pip install libneuronxla pandas\n{% endif %}\n"
+    migration = migrate_text("yaml", text)
+    assert migration.text in (text, text.replace("libneuronxla ", ""))
+    assert all(finding.start.line <= 3 for finding in migration.findings)
+
+
+def test_findings_stand_where_the_words_are() -> None:
+    text = (
+        "a: 1\njobs:\n  - run: |\n      ls\n      pip install vllm==0.11 libneuronxla\n"
+        "  - run: pip install torch-xla torch-neuronx==2.8\n"
+    )
+    found = migrate_text("yaml", text).findings
+    assert [(finding.start.line, finding.outcome) for finding in found if finding.code == "NM505"] == [
+        (5, Outcome.MANUAL),
+        (5, Outcome.REWRITTEN),
+        (6, Outcome.REWRITTEN),
+        (6, Outcome.REWRITTEN),
+    ]
+
+
+@pytest.mark.parametrize("value", ["trn1.2xlarge", "ml.trn1n.32xlarge", "inf2.xlarge", "ml.inf1.6xlarge"])
+def test_instances_without_the_native_stack_are_told(value: str) -> None:
+    (finding,) = migrate_text("yaml", f"nodeSelector:\n  node.kubernetes.io/instance-type: {value}\n").findings
+    assert (finding.outcome, finding.start.line) == (Outcome.REVIEW, 2)
+
+
+ITEMS = st.sampled_from(
+    [
+        "a: 1",
+        "run: pip install libneuronxla pandas",
+        "run: |\n  pip install torch-neuronx==2.8\n\n  ls # é",
+        "run: |2-\n   pip install libneuronxla\n  ls",
+        "env:\n  NEURON_FUSE_SOFTMAX: 1\n  B: 'x: y'",
+        "env: {NEURON_FUSE_SOFTMAX: 1}",
+        "command: [torchrun, 'train.py', \"--zero_1\"]",
+        "args:\n- --zero_1\n- x",
+        "image: ghcr.io/huggingface/neuronx-tgi:1",
+        "# optimum-neuron",
+        "---",
+        "text: >-\n  optimum-neuron\n  folded",
+        "broken: [optimum-neuron",
+        "list:\n- pip: [optimum-neuron]\n-   b",
+        "é: optimum-neuron",
+        "\tx: optimum-neuron",
+        "",
+    ]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(ITEMS, max_size=6).map("\n".join), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_any_file_keeps_what_is_no_command(text: str, newline: str, ends: bool) -> None:
+    text = (text + "\n" * ends).replace("\n", newline)
+    after = migrate_text("yaml", text, project=TRAINS).text
+    assert migrate_text("yaml", after, project=TRAINS).text == after
+    kept = ("a:", "text:", "  opt", "  fold", "# opt", "é", "broken", "-   b", "image", "---")
+    assert [line for line in after.split(newline) if line.startswith(kept)] == [
+        line for line in text.split(newline) if line.startswith(kept)
+    ]
