@@ -129,6 +129,6 @@ def test_any_file_keeps_its_other_instructions(text: str, newline: str) -> None:
     after = migrate_text("dockerfile", text).text
     assert migrate_text("dockerfile", after).text == after
     kept = ("FROM", "COPY", "ENV A b", "CMD")
-    assert [line for line in after.split(newline) if line.startswith(kept)] == [
-        line for line in text.split(newline) if line.startswith(kept)
+    assert [line for line in after.splitlines() if line.startswith(kept)] == [
+        line for line in text.splitlines() if line.startswith(kept)
     ]

@@ -127,6 +127,6 @@ def test_any_file_keeps_what_is_no_command(text: str, newline: str, ends: bool) 
     after = migrate_text("yaml", text, project=TRAINS).text
     assert migrate_text("yaml", after, project=TRAINS).text == after
     kept = ("a:", "text:", "  opt", "  fold", "# opt", "é", "broken", "-   b", "image", "---")
-    assert [line for line in after.split(newline) if line.startswith(kept)] == [
-        line for line in text.split(newline) if line.startswith(kept)
+    assert [line for line in after.splitlines() if line.startswith(kept)] == [
+        line for line in text.splitlines() if line.startswith(kept)
     ]
