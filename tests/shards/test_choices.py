@@ -218,3 +218,23 @@ def test_more_than_a_hundred_ranks_are_in_order(tmp_path: Path) -> None:
     found = _rank_files.listed(tmp_path, tensor_parallel_shards.FORMS[0][0])
     paths = _rank_files.ranks_of(found, 0, 120, why="as is known")
     assert [int(path.name.removeprefix("tp_rank_")) for path in paths] == list(range(120))
+
+
+def test_optimizer_is_named(tmp_path: Path) -> None:
+    """Its parameters are numbered: what is left behind is said, not lost."""
+    import torch
+
+    source = tmp_path / "source"
+    generator.write_json_model(models.described("llama"), Case("json", tp=2, xser=False), source)
+    (source / "shards" / "optim").mkdir()
+    for rank in range(2):
+        torch.save({}, source / "shards" / "optim" / f"dp_rank_{rank:02d}_tp_rank_00_pp_rank_00.pt")
+    report, _, _ = exported(source)
+    [note] = [note for note in report.notes if note.startswith("The optimizer's state")]
+    assert "(2 files, by ZeRO-1 over 2 data-parallel ranks) is not converted" in note
+
+
+def test_nothing_is_said_of_an_optimizer_that_is_not_there(tmp_path: Path) -> None:
+    generator.write_json_model(models.described("llama"), Case("json", tp=2, xser=False), tmp_path / "source")
+    report, _, _ = exported(tmp_path / "source")
+    assert not any(note.startswith("The optimizer's state") for note in report.notes)

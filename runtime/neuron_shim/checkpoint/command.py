@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where copies of a key/value head (or of another tensor) differ, which stops the export otherwise, keep "
         "the first, their mean, or all of them in a wider model",
     )
-    parser.add_argument("--jobs", metavar="N", type=int, default=1, help="write N files at once (default 1)")
+    parser.add_argument("--jobs", metavar="N", type=int, default=2, help="write N tensors at once (default 2)")
     parser.add_argument("--files-from", metavar="FOLDER", help="take config and tokenizer that SRC lacks from here")
     parser.add_argument("--overwrite", action="store_true", help="replace an exported checkpoint in DST")
     parser.add_argument("--dry-run", action="store_true", help="check everything and say what would be written")

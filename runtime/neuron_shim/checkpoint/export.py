@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from neuron_shim.checkpoint.progress import Progress
 
 MAX_SHARD_SIZE = "5GB"
+JOBS = 2
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def export_checkpoint(
     config: str | os.PathLike[str] | None = None,
     tokenizer: Any = None,
     kv: str | None = None,
-    jobs: int = 1,
+    jobs: int = JOBS,
     overwrite: bool = False,
     dry_run: bool = False,
     progress: Progress = silent,
@@ -103,7 +103,7 @@ def export_checkpoint(
             "widened", a model in which each is a head of its own. None refuses them.
         tokenizer: an object with ``save_pretrained`` or a folder, for a source without tokenizer files. A folder also
             lends its config.json if the source has none.
-        jobs: how many files are written at once.
+        jobs: how many tensors are written at once, where they lie in files.
         overwrite: replace an exported checkpoint at the destination, after the new one was verified.
         dry_run: check everything, write nothing.
         progress: called with what is being done, the bytes that are done, and all of them.
@@ -120,7 +120,7 @@ def export_checkpoint(
     if kv not in (None, *CHOICES):
         raise ValueError(f"kv is {kv!r}, but must be one of {', '.join(CHOICES)}, or None.")
     if jobs < 1:
-        raise ValueError(f"jobs is {jobs}, but at least one file has to be written at a time.")
+        raise ValueError(f"jobs is {jobs}, but at least one tensor has to be written at a time.")
     if isinstance(source, (str, os.PathLike)):
         source = Path(source).absolute()
     ranks = Ranks(parallel_device(source))
@@ -244,7 +244,7 @@ def _carry_out(plan: _Plan, target: Destination, ranks: Ranks, jobs: int, progre
     error: Exception | None = None
     try:
         with target.filled() as folder:
-            _write_weights(position, folder, 1 if ranks.device is not None else jobs)
+            _write_weights(position, folder, jobs if plan.checkpoint.independent else 1)
             _write_small_files(plan, folder)
     except Exception as failure:
         error = failure
@@ -261,7 +261,6 @@ class _Position:
 
     def __init__(self, plan: _Plan, written: Counter) -> None:
         self.files = plan.files
-        self.stopped = False
         self._left = [tensor for tensors in plan.files.values() for tensor in tensors]
         self._written = written
 
@@ -269,8 +268,6 @@ class _Position:
         def pieces() -> Iterator[Any]:
             self._left.pop(0)
             for piece in tensor.pieces():
-                if self.stopped:
-                    raise ExportError("Another file could not be written.")
                 yield piece
                 self._written(len(piece))
 
@@ -291,27 +288,12 @@ def _take_part(tensors: Sequence[Tensor]) -> None:
 
 def _write_weights(position: _Position, folder: Path, jobs: int) -> None:
     """Each tensor is read back while the next one is written, each file once more when it is complete."""
-
-    def write(name: str) -> None:
-        path = folder / name
-        tensors = [position.counted(tensor) for tensor in position.files[name]]
-        with Verifier() as verifier:
-            write_file(path, tensors, verifier.tensors_of(path))
+    with Verifier() as verifier:
+        for name, tensors in position.files.items():
+            path = folder / name
+            counted = [position.counted(tensor) for tensor in tensors]
+            write_file(path, counted, verifier.tensors_of(path), jobs=jobs)
             verifier.file(path)
-
-    if jobs == 1 or len(position.files) == 1:
-        for name in position.files:
-            write(name)
-        return
-    with ThreadPoolExecutor(jobs, "write") as threads:
-        running = [threads.submit(write, name) for name in position.files]
-        try:
-            for done in as_completed(running):
-                done.result()
-        except BaseException:
-            position.stopped = True
-            threads.shutdown(cancel_futures=True)
-            raise
 
 
 def _write_small_files(plan: _Plan, folder: Path) -> None:

@@ -51,6 +51,7 @@ def merged(adapter: Checkpoint, base: Checkpoint) -> Checkpoint:
         companions={**base.companions, **adapter.companions},
         left_behind=adapter.left_behind,
         notes=(*base.notes, *notes),
+        independent=False,
     )
 
 

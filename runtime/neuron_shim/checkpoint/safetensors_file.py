@@ -7,10 +7,12 @@ memory; this writer holds one piece.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
 import struct
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -103,27 +105,54 @@ def _check_layout(path: Path, entries: Sequence[Entry], data: int, length: int) 
         raise ExportError(f"{path} has {length} bytes, but its header announces only {position}.")
 
 
-def write_file(path: Path, tensors: Sequence[Tensor], written: Callable[[Entry, int], None]) -> None:
-    """Write one file in this order, down to the disk.
+def write_file(path: Path, tensors: Sequence[Tensor], written: Callable[[Entry, int], None], *, jobs: int = 1) -> None:
+    """Write one file in this order, down to the disk: the header first, which says where each tensor goes.
 
     Args:
+        jobs: how many tensors are written at once.
         written: told of each tensor that is complete in the file, with the checksum of what was meant to be written.
     """
     with open(path, "xb", buffering=0) as file:
         header = encode_header(tensors)
         _write(file, header)
-        start = len(header)
-        for tensor in tensors:
-            checksum, size = Checksum(), 0
-            for piece in tensor.pieces():
-                checksum.add(piece)
-                _write(file, piece)
-                size += len(piece)
-            if size != tensor.nbytes:
-                raise ExportError(f"{tensor.origin} gave {size} bytes of {tensor.name} instead of {tensor.nbytes}.")
-            written(Entry(tensor.name, tensor.dtype, tensor.shape, start, size), checksum.value)
-            start += size
+        ends = list(itertools.accumulate((tensor.nbytes for tensor in tensors), initial=len(header)))
+        if jobs == 1:
+            for tensor, start in zip(tensors, ends, strict=False):
+                _write_tensor(file, tensor, start, written)
+        else:
+            _write_at_once(path, list(zip(tensors, ends, strict=False)), written, jobs)
         os.fsync(file.fileno())
+
+
+def _write_tensor(file: Any, tensor: Tensor, start: int, written: Callable[[Entry, int], None]) -> None:
+    checksum, size = Checksum(), 0
+    for piece in tensor.pieces():
+        checksum.add(piece)
+        _write(file, piece)
+        size += len(piece)
+    if size != tensor.nbytes:
+        raise ExportError(f"{tensor.origin} gave {size} bytes of {tensor.name} instead of {tensor.nbytes}.")
+    written(Entry(tensor.name, tensor.dtype, tensor.shape, start, size), checksum.value)
+
+
+def _write_at_once(
+    path: Path, tensors: Sequence[tuple[Tensor, int]], written: Callable[[Entry, int], None], jobs: int
+) -> None:
+    """Each tensor by a thread, at its place in the file. After a failure none is begun that was not."""
+
+    def write(tensor: Tensor, start: int) -> None:
+        with open(path, "r+b", buffering=0) as file:
+            file.seek(start)
+            _write_tensor(file, tensor, start, written)
+
+    with ThreadPoolExecutor(jobs, "write") as threads:
+        running = [threads.submit(write, tensor, start) for tensor, start in tensors]
+        try:
+            for done in as_completed(running):
+                done.result()
+        except BaseException:
+            threads.shutdown(cancel_futures=True)
+            raise
 
 
 def encode_header(tensors: Sequence[Tensor]) -> bytes:

@@ -40,6 +40,9 @@ class Checkpoint:
     writes: bool = True
     """False in a process that only takes part in putting the tensors together."""
 
+    independent: bool = False
+    """Whether tensors can be read at the same time, none holding what another one needs."""
+
     collective: bool = False
     """Whether every rank has to read every tensor."""
 

@@ -88,6 +88,7 @@ def model_of(
         notes=(*target.notes, *notes, *remarks),
         replicas=wholes.replicas(),
         plan=wholes.plan(),
+        independent=True,
     )
     copies = {len(some.copies) for some in wholes.all if some.kv}
     if len(copies) != 1 or target.kv_heads is None:

@@ -31,4 +31,6 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     config = read_json(source / ADAPTER_CONFIG)
     companions, left, notes = small_files(source, config, request)
     tensors = tuple(read_header(source / WEIGHTS).tensors())
-    return Checkpoint(NAME, tensors, config, companions, is_adapter=True, left_behind=left, notes=notes)
+    return Checkpoint(
+        NAME, tensors, config, companions, is_adapter=True, left_behind=left, notes=notes, independent=True
+    )

@@ -76,6 +76,7 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
         config,
         companions,
         is_adapter=True,
+        independent=True,
         left_behind=tuple(name for name in left if name != f"{ADAPTER_SHARDS}/"),
         notes=(*notes, *remarks),
         replicas=checkpoint.replicas,

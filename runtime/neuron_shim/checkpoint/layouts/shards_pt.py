@@ -15,6 +15,7 @@ from neuron_shim.checkpoint.layouts._metadata_pt import stages_of
 from neuron_shim.checkpoint.layouts._shards_folder import (
     SHARDS,
     opened,
+    optimizer_note,
     pickled_metadata,
     pickled_metadata_in,
     rank_file,
@@ -39,4 +40,5 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     ranks = opened(root / SHARDS)
     target = target_of(config_of(root, request))
     stages, notes = stages_of(ranks.files, rank_file, pickled_metadata(ranks.folder), target.shapes)
+    notes += optimizer_note(ranks.folder)
     return whole_model(NAME, root, stages, target, request, notes)

@@ -32,7 +32,7 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     tensors = _indexed(source, found) if INDEX in found else _single(source, found)
     config = config_of(source, request)
     companions, left, notes = small_files(source, config, request)
-    return Checkpoint(NAME, tensors, config, companions, left_behind=left, notes=notes)
+    return Checkpoint(NAME, tensors, config, companions, left_behind=left, notes=notes, independent=True)
 
 
 def _single(source: Path, found: tuple[str, ...]) -> tuple[Tensor, ...]:
