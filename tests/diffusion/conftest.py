@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +16,10 @@ def pipelines(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with every tiny pipeline, component and adapter."""
     for name in ("diffusers", "peft", "transformers"):
         pytest.importorskip(name)
-    from . import tiny
-
     folder = tmp_path_factory.mktemp("pipelines")
-    tiny.build(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the libraries warn when they are imported, and of settings of old schedulers
+        from . import tiny
+
+        tiny.build(folder)
     return folder
