@@ -37,6 +37,7 @@ def migrated(text: str) -> str:
         ),
         ("ENV NEURON_FUSE_SOFTMAX=1 A=b\n", "ENV A=b\n"),
         ("ENV NEURON_FUSE_SOFTMAX=1\nENV A=b\n", "ENV A=b\n"),
+        ("ENV NEURON_FUSE_SOFTMAX=1 \\\n    A=b\n", "ENV A=b\n"),
         (
             "CMD torchrun --nproc_per_node=2 train.py --zero_1 --x 1\n",
             "CMD torchrun --nproc_per_node=2 train.py --x 1\n",

@@ -87,7 +87,7 @@ class Dockerfile(Parsed):
                     each, _INNER_COMMENT.sub(_continued, text), lambda new: _with_comments(new, comments, text)
                 )
         elif each.name == "ENV" and _PAIRS.match(text):
-            yield self._command(each, _EXPORT + text, lambda new: new.removeprefix(_EXPORT))
+            yield self._command(each, _EXPORT + text, _as_environment)
 
     def _array(self, each: Instruction, text: str) -> Iterator[Region]:
         """A command as a JSON array of its words; a script in a word would lose its quotes."""
@@ -183,6 +183,11 @@ def _with_comments(new: str, comments: Sequence[str], before: str) -> str:
         return before
     left = iter(comments)
     return _EMPTY_LINE.sub(lambda _: next(left), new)
+
+
+def _as_environment(command: str) -> str:
+    """What stands behind ENV for an ``export``; the first variable may have gone, and left the rest of its line."""
+    return re.sub(r"^\\\r?\n\s*", "", command.removeprefix(_EXPORT))
 
 
 def _as_array(command: str) -> str:
