@@ -95,7 +95,6 @@ def test_launchers(before: str, after: str) -> None:
         "python -m vllm.entrypoints.openai.api_server --tensor_parallel_size 8 # Neuron\n",
         "echo torchrun train.py --zero_1\n",
         "# torchrun train.py --zero_1\n",
-        "cp train.py --zero_1\n",
         "torchrun train.py --zero_10 --xzero_1\n",
         "cat <<'X'\ntorchrun train.py --zero_1\nX\n",
         "",
@@ -304,3 +303,48 @@ def test_generated_scripts(lines: list[str], final: bool) -> None:
         assert done.returncode == 0, (text, changed, done.stderr)
     kept = [line for line in lines if line and "NEURON" not in line and "zero_1" not in line]
     assert [line for line in changed.split("\n") if line in kept] == kept or "NM007" in changed
+
+
+@pytest.mark.parametrize(
+    ("array", "left"),
+    [
+        ("(--zero_1 --tensor_parallel_size 8 --a)", "(--a)"),
+        ("(--zero_1 --tensor_parallel_size 8)", "()"),
+        ("(--zero_1\n  --tensor_parallel_size 8\n  --a)", "(--a)"),
+        ("(\n  --zero_1\n  --tensor_parallel_size 8 --a\n  --b)", "(\n  --a\n  --b)"),
+        ("(--a --zero_1 # c\n  --tensor_parallel_size 8)", "(--a # c\n  )"),
+    ],
+)
+def test_flags_at_the_start_of_an_array(array: str, left: str) -> None:
+    launch = 'torchrun train.py "${A[@]}"\n'
+    changed = shell(f"A={array}\n{launch}")
+    assert changed.endswith(f"TP_SIZE=8 {ASYNC} {launch}")
+    assert changed.split() == [*f"A={left}".split(), "TP_SIZE=8", ASYNC, *launch.split()]
+
+
+def test_flags_at_the_start_of_a_string() -> None:
+    launch = f"TP_SIZE=8 {ASYNC} torchrun train.py $A\n"
+    assert shell('A="--zero_1 --tensor_parallel_size 8"\ntorchrun train.py $A\n') == f'A=""\n{launch}'
+    assert shell('A="--zero_1 --tensor_parallel_size 8 --b"\ntorchrun train.py $A\n') == f'A="--b"\n{launch}'
+
+
+def test_flags_that_reach_a_script_in_ways_that_are_not_seen_are_told() -> None:
+    for text in (
+        'run() {\n  torchrun "$@" --zero_1\n}\n',
+        "submit --job train --skip_cache_push\n",
+        'X="--a --zero_1"\n',
+    ):
+        (finding,) = findings(text, "NM401")
+        assert finding.message.endswith("take it out of what reaches the script.")
+        shell(text)
+
+
+def test_a_variable_that_only_its_own_assignment_uses_goes() -> None:
+    assert shell("# Neuron\n\nexport XLA_USE_BF16=${XLA_USE_BF16:-1}\ntrue\n") == "# Neuron\n\ntrue\n"
+    changed = shell('# Neuron\nXLA_USE_BF16=1\necho "$XLA_USE_BF16"\n')
+    assert "\n# TODO(neuron-migrate NM404)" in changed
+
+
+def test_launches_where_they_are_not_statements() -> None:
+    text = '(cd sub; {0})\n{{ {0}; }} 2>err\nwhile ! {0}; do sleep 1; done\necho "$({0})"\n'
+    assert shell(text.format("neuron_parallel_compile torchrun a.py")) == text.format("torchrun a.py")

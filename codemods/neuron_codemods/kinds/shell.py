@@ -262,19 +262,26 @@ class Shell(Parsed):
 
     # Taking out ---------------------------------------------------------------------------------------------------
 
-    def remove_word(self, words: Sequence[Word], index: int, last: int, *, array: bool = False) -> Edit:
-        """Take words out of a command, a string or an array, with the white space before them."""
+    def remove_word(
+        self, words: Sequence[Word], index: int, last: int, *, array: bool = False, leading: bool = False
+    ) -> Edit:
+        """Take words out of a command, a string or an array, with the white space before them.
+
+        Where nothing is left before them (``leading``), the white space behind them goes.
+        """
         first, end = words[index].start, words[last].end
-        if array:
+        forward = leading or not index
+        if array and not leading:
             line, line_end = self.line_start(first), self.line_end(end - 1)
             rest = self.text[end:line_end].strip()
-            if not self.text[line:first].strip() and (not rest or rest.startswith("#")):
-                return Edit.delete((line, line_end))
-        if index:
+            if not self.text[line:first].strip():
+                if not rest or rest.startswith("#"):
+                    return Edit.delete((line, line_end))
+                forward = True
+        if not forward:
             return Edit.delete((words[index - 1].end, end))
-        if last + 1 < len(words):
-            return Edit.delete((first, words[last + 1].start))
-        return Edit.delete((first, end))
+        following = words[last + 1].start if last + 1 < len(words) else end
+        return Edit.delete((first, following))
 
     def remove(self, node: Any) -> Edit | None:
         """Take a statement away, with the comment that is only about it; None where more depends on it."""

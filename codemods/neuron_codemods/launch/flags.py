@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds.shell import Shell, Word
-from neuron_codemods.launch.lines import Launch, facts_of, flag_name, is_concerned, launches, variables_of
+from neuron_codemods.launch.lines import ONLY_SHOWN, Launch, facts_of, flag_name, is_concerned, launches, variables_of
 from neuron_codemods.launch.precompiled import precompiled
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import ModuleFacts, Project
@@ -29,6 +29,20 @@ RULE = Rule(
     outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
     kind="shell",
 )
+
+_UNMISTAKABLE = frozenset(
+    (
+        "zero_1",
+        "skip_cache_push",
+        "neuron_cc_optlevel",
+        "kv_size_multiplier",
+        "use_xser",
+        "pipeline_parallel_num_microbatches",
+        "num_local_ranks_per_step",
+        "disable_embedding_parallelization",
+    )
+)
+"""Flags that no other program has."""
 
 ASYNC = "HF_DEACTIVATE_ASYNC_LOAD"
 _TRUE = frozenset(("true", "1", "yes", "y", "t"))
@@ -56,8 +70,10 @@ class _Moved:
 def check(shell: Shell, project: Project) -> Iterator[Change]:
     doomed = precompiled(shell, project.around.launched).doomed
     seen: dict[int, _Moved] = {}
+    handled: set[int] = set()
     for launch in launches(shell):
         facts = facts_of(launch, project)
+        handled |= {word.start for words in _arguments(shell, launch) for word in words.words}
         if launch.command.start in doomed or not is_concerned(shell, launch, facts):
             continue
         moved = _Moved()
@@ -69,6 +85,19 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
             moved.variables.update(seen[key].variables)
             moved.changes += seen[key].changes
         yield from _before(shell, launch, facts, moved)
+    yield from _elsewhere(shell, handled)
+
+
+def _elsewhere(shell: Shell, handled: set[int]) -> Iterator[Change]:
+    """Flags that only Optimum Neuron had, where no launch of a script is seen to get them."""
+    holders = [command.words[1:] for command in shell.commands if command.name not in ONLY_SHOWN]
+    holders += [assignment.words for assignment in shell.assignments]
+    for word in (word for words in holders for word in words):
+        row, _ = _row(flag_name(word))
+        if row is not None and row.name in _UNMISTAKABLE and word.start not in handled:
+            handled.add(word.start)
+            message = f"{word.raw} is a flag of Optimum Neuron: take it out of what reaches the script."
+            yield Change(Outcome.MANUAL, (word.start, word.end), message)
 
 
 def _arguments(shell: Shell, launch: Launch) -> Iterator[_Words]:
@@ -83,6 +112,7 @@ def _arguments(shell: Shell, launch: Launch) -> Iterator[_Words]:
 def _in_words(shell: Shell, words: _Words, facts: ModuleFacts | None, moved: _Moved) -> Iterator[Change]:
     own = facts.script.flags if facts is not None else frozenset()
     index = words.first
+    leading = 0  # the number of words that go from the start on
     while index < len(words.words):
         word = words.words[index]
         name = flag_name(word)
@@ -91,7 +121,14 @@ def _in_words(shell: Shell, words: _Words, facts: ModuleFacts | None, moved: _Mo
             index += 1
             continue
         last, value = _value(shell, words, index, row)
-        yield from _change(shell, words, (index, last), row, value, facts, moved, negated=negated)
+        gone = shell.remove_word(words.words, index, last, array=words.array, leading=bool(index) and index == leading)
+        if index == leading and gone.start == word.start:
+            leading = last + 1
+        place = (index, last)
+        for change in _change(shell, words, place, row, value, facts, moved, gone, negated=negated):
+            if gone not in change.edits:
+                leading = -1
+            yield change
         index = last + 1
 
 
@@ -129,6 +166,7 @@ def _change(
     value: Word | None,
     facts: ModuleFacts | None,
     moved: _Moved,
+    gone: Edit,
     *,
     negated: bool,
 ) -> Iterator[Change]:
@@ -143,7 +181,6 @@ def _change(
         moved.changes += bool(edits)
         return Change(outcome, span, message, edits)
 
-    gone = shell.remove_word(words.words, index, last, array=words.array)
     off = negated or known.lower() in _FALSE
     if row.action == "manual":
         if known == "1" and row.name == "pipeline_parallel_size":

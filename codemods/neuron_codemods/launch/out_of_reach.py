@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from neuron_codemods.kinds.shell import Shell
+from neuron_codemods.launch.lines import ONLY_SHOWN
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import Project
 from neuron_codemods.texts import Change
@@ -29,13 +30,12 @@ _OLD = re.compile(
     r"optimum\.(?:exporters\.)?neuron|optimum-cli\s+(?:export\s+)?neuron|neuron_parallel_compile|--zero[_-]1\b"
     r"|XLA_USE_BF16|NEURON_EXTRACT_GRAPHS_ONLY"
 )
-_ONLY_SHOWN = frozenset(("echo", "printf", "grep", "sed", "awk", "git", "logger", "rg", "pkill", "pgrep"))
 _MESSAGE = "This program stands in a string, where it cannot be rewritten: {} is of Optimum Neuron."
 
 
 def check(shell: Shell, project: Project) -> Iterator[Change]:
     for command in shell.commands:
-        if command.name in _ONLY_SHOWN:
+        if command.name in ONLY_SHOWN:
             continue
         for word in command.words[1:]:
             found = _OLD.search(word.raw) if word.raw[:1] in ("'", '"') else None

@@ -73,7 +73,7 @@ def _change(shell: Shell, assignment: Assignment, row: Row) -> Iterator[Change]:
             yield Change(Outcome.MANUAL, span, f"{name} is called {row.native} now. {row.reason}")
         else:
             yield from _renamed(assignment, row, Outcome.REVIEW)
-    elif re.search(rf"\$(?:{re.escape(name)}\b|\{{{re.escape(name)}\b)", shell.text) and row.name not in _FOLDED:
+    elif _is_used(shell, assignment) and row.name not in _FOLDED:
         yield Change(Outcome.MANUAL, span, f"{name} goes, but it is used below. {row.reason}")
     else:
         edit = _taken_out(shell, assignment)
@@ -87,6 +87,13 @@ def _change(shell: Shell, assignment: Assignment, row: Row) -> Iterator[Change]:
 
 _FOLDED = ("NEURON_EXTRACT_GRAPHS_ONLY", "NEURON_PARALLEL_COMPILE")
 """Their uses are another rule's."""
+
+
+def _is_used(shell: Shell, assignment: Assignment) -> bool:
+    """Whether a variable is expanded anywhere but in its own assignments."""
+    own = [(other.start, other.end) for other in shell.assigned(assignment.name)]
+    found = re.finditer(rf"\$(?:{assignment.name}\b|\{{{assignment.name}\b)", shell.text)
+    return any(not any(start <= match.start() < end for start, end in own) for match in found)
 
 
 def _renamed(assignment: Assignment, row: Row, outcome: Outcome) -> Iterator[Change]:
