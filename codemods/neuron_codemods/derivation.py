@@ -76,11 +76,37 @@ def _choices(module: Module, node: ast.AST, left: int = 3) -> list[ast.expr]:
     if isinstance(node, ast.Name) and left:
         binding = module.binding(node)
         bindings = binding.scope.bindings[binding.name] if binding is not None else []
+        if binding is not None and isinstance(binding.node, ast.arg):
+            return _passed(module, binding.node)
         if len(bindings) > 1 and all(isinstance(item.node, ast.Name) and item.value is not None for item in bindings):
             return [item.value for item in bindings if item.value is not None and not _is_none(item.value)]
         if binding is not None and binding.value is not None and isinstance(binding.node, ast.Name):
             return _choices(module, binding.value, left - 1)
     return []
+
+
+def _passed(module: Module, parameter: ast.arg) -> list[ast.expr]:
+    """What a function of this file is given for a parameter, if each of its calls is in sight."""
+    function = next((above for above in module.ancestors(parameter) if isinstance(above, ast.FunctionDef)), None)
+    if function is None or module.parent(function) is not module.source.tree or function.decorator_list:
+        return []
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    bindings = module.names.module.bindings.get(function.name, [])
+    is_open = function.name in module.names.exported or module.project.is_taken(module.path, function.name)
+    if parameter.arg not in names or len(bindings) != 1 or is_open:
+        return []
+    index = names.index(parameter.arg)
+    given: list[ast.expr] = []
+    for reference in module.references(bindings[0]):
+        call = module.parent(reference.node)
+        if not isinstance(call, ast.Call) or call.func is not reference.node:
+            return []
+        named = [item.value for item in call.keywords if item.arg == parameter.arg]
+        place = named[0] if named else call.args[index] if index < len(call.args) else None
+        if place is None or any(isinstance(item, ast.Starred) for item in call.args):
+            return []
+        given.append(place)
+    return given
 
 
 def _values(module: Module, node: ast.expr) -> list[ast.expr]:

@@ -48,6 +48,10 @@ class ModuleFacts:
     """Names that may be passed on from another file: local name -> dotted name."""
     classes: dict[str, Derived] = field(default_factory=dict)
     """The classes at the top of the file that have bases."""
+    carriers: frozenset[tuple[str, str, int]] = frozenset()
+    """Functions with a parameter, and its place, that only carries a configuration to where a model is loaded."""
+    sizes: frozenset[int] = frozenset()
+    """The tensor parallel sizes that arguments made here say."""
     script: Script = field(default_factory=Script)
     """What its launch line needs to know."""
     originals: tuple[tuple[str, str], ...] = ()
@@ -92,7 +96,7 @@ class Project:
     def _by_last_name(self) -> dict[str, list[ModuleFacts]]:
         table: dict[str, list[ModuleFacts]] = {}
         for module in self.modules:
-            if (module.exports or module.classes or module.passes) and module.dotted:
+            if (module.exports or module.classes or module.passes or module.carriers) and module.dotted:
                 table.setdefault(module.dotted[-1], []).append(module)
         return table
 
@@ -163,6 +167,20 @@ class Project:
                 if name in facts.passes and left:
                     yield from self._places(facts.passes[name], left - 1)
 
+    def carries(self, qualified: str, place: int | str) -> bool:
+        """Whether what a function of another file is given at a place or by a name only told sizes to a model load."""
+        return any(
+            function == name and place in (parameter, index)
+            for facts, name in self._places(qualified)
+            for function, parameter, index in facts.carriers
+        )
+
+    @cached_property
+    def size(self) -> int | None:
+        """The tensor parallel size that all arguments of the project say, if it is one."""
+        sizes = {size for module in self.modules for size in module.sizes}
+        return sizes.pop() if len(sizes) == 1 else None
+
     def is_taken(self, path: str, name: str) -> bool:
         """Whether another file of the project imports a name from the file at ``path``."""
         own = ModuleFacts(path).dotted
@@ -224,6 +242,7 @@ def collect(text: str, path: str) -> ModuleFacts:
         if isinstance(node, ast.ClassDef) and node.bases
     }
     originals, asks = folders(module)
+    carriers, sizes = _parallelism(module) if "tensor_parallel" in text or "trn_config" in text else ((), ())
     return ModuleFacts(
         path,
         exports,
@@ -234,7 +253,16 @@ def collect(text: str, path: str) -> ModuleFacts:
         script=script(module),
         originals=originals,
         asks=asks,
+        carriers=frozenset(carriers),
+        sizes=frozenset(sizes),
     )
+
+
+def _parallelism(module: Module) -> tuple[Iterable[tuple[str, str, int]], Iterable[int]]:
+    from neuron_codemods.training.configs import carriers
+    from neuron_codemods.training.parallel import said_sizes
+
+    return carriers(module), said_sizes(module)
 
 
 def _bases(module: Module, definition: ast.ClassDef) -> Iterator[str]:

@@ -149,7 +149,8 @@ def _stretch(
         return start, end
     if run[0] in commented:
         line_start = _above_comments(source, line_start)
-    return _with_blank_lines(source, line_start, source.line_end(max(end - 1, start)))
+    is_first = run[0] is module.block(run[0])[0] and not isinstance(module.parent(run[0]), ast.Module)
+    return _with_blank_lines(source, line_start, source.line_end(max(end - 1, start)), is_first)
 
 
 def _above_comments(source: Source, start: int) -> int:
@@ -160,8 +161,11 @@ def _above_comments(source: Source, start: int) -> int:
     return source.line_starts[index]
 
 
-def _with_blank_lines(source: Source, start: int, end: int) -> tuple[int, int]:
-    """Lines that go, with one blank line after them if a blank one stands before them, or all at the top."""
+def _with_blank_lines(source: Source, start: int, end: int, is_first: bool) -> tuple[int, int]:
+    """Lines that go, with one blank line after them if a blank one or the head of their block stands before them.
+
+    At the top of the text all blank lines go with them.
+    """
     index = source.position(start).line - 1
     below = source.position(end).line - 1
     last = below
@@ -169,7 +173,8 @@ def _with_blank_lines(source: Source, start: int, end: int) -> tuple[int, int]:
         last += 1
         if index:
             break
-    if last > below and (not index or not source.lines[index - 1].strip()):
+    above = source.lines[index - 1].strip() if index else ""
+    if last > below and (not above or (is_first and above.endswith(":"))):
         return start, source.line_starts[last]
     return start, end
 

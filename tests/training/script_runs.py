@@ -56,6 +56,13 @@ ARGUMENTS: dict[tuple[str, str], Callable[[Assets], list[str]]] = {
     ("idiom16_peft", "train_adapters.py"): positional("decoder", "texts"),
     ("idiom17_orpo", "train_orpo.py"): positional("decoder", "records"),
     ("idiom18_consolidation", "train_and_consolidate.py"): positional("decoder", "texts"),
+    ("mixed01_trainium_0_0_3", "train_bert.py"): positional("encoder", "sentences"),
+    ("mixed03_llama_argparse_0_0_22", "train.py"): flags(
+        "decoder", "texts", ("--model_id", "--dataset_path"), "--output_dir", OUT
+    ),
+    ("mixed05_class_loop_0_1_0", "loop.py"): positional("decoder", "texts"),
+    ("mixed06_project_0_2_0", "main.py"): positional("decoder", "texts"),
+    ("mixed08_qwen3_attributes_0_4_1", "finetune.py"): positional("decoder", "records"),
 }
 """The scripts that run, by folder and file, with their command lines."""
 

@@ -19,7 +19,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import erased
 from neuron_codemods.training.accelerators import PLUGINS, accelerators
-from neuron_codemods.training.objects import owner
+from neuron_codemods.training.objects import kept_in_self, owner
 from neuron_codemods.training.parallel import Load, loads, sizes_text
 from neuron_codemods.values import (
     UNKNOWN,
@@ -311,6 +311,8 @@ def _read(module: Module, call: ast.Call) -> _Prepared | None:
 
 def _is_sharded(module: Module, node: ast.expr, load: Load) -> bool | None:
     """Whether an expression holds the sharded model; None when that cannot be told."""
+    if isinstance(node, ast.Attribute) and (kept := kept_in_self(module, node)):
+        return any(_leads_to(module, value, load) for value in kept)
     if isinstance(node, ast.Name):
         binding = module.binding(node)
         values = [other.value for other in binding.scope.bindings[binding.name]] if binding is not None else []

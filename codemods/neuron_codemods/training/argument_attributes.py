@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from neuron_codemods.data import Keyword, keywords
 from neuron_codemods.derivation import kind_of
 from neuron_codemods.edits import AnyEdit, Change, Edit, InsertLines, RemoveStatement
 from neuron_codemods.imports import existing_import, local_name
@@ -19,6 +20,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.training.classes import fields, local_dataclasses
 from neuron_codemods.training.configs import config_parameters, moved_configs
+from neuron_codemods.training.objects import ARGUMENTS, owner
 from neuron_codemods.training.parallel import lazy_loads, loads, size_text, trains
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
@@ -37,7 +39,7 @@ RULE = Rule(
     name="argument-attribute",
     summary="training_args.tensor_parallel_size, .trn_config, .overwrite_output_dir and others that are gone.",
     url="https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments",
-    outcomes=(Outcome.REWRITTEN, Outcome.MANUAL),
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
 )
 
 SIZES = "neuron_shim.parallel_sizes"
@@ -52,6 +54,15 @@ _GONE = {
 }
 NAMES = frozenset({*_RENAMED, *_GONE, "tensor_parallel_size", "pipeline_parallel_size", "overwrite_output_dir"})
 _ONLY_NEURON = frozenset({"trn_config", "mp_plugin", "tp_plugin"})
+_DEFAULTS = {
+    **dict.fromkeys(("jit_mode_eval", "tpu_metrics_debug", "use_ipex", "use_legacy_prediction_loop"), "False"),
+    "use_mps_device": "False",
+    "past_index": "-1",
+    "mp_parameters": '""',
+    "fp16_opt_level": '"O1"',
+    "fp16_backend": '"auto"',
+}
+"""The defaults of arguments that transformers itself has dropped."""
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -59,10 +70,14 @@ def check(module: Module) -> Iterator[Change]:
         return
     handled = _moved_to_load(module)
     for attribute in module.names.attributes:
-        if attribute.attr not in NAMES or attribute in handled or not isinstance(attribute.ctx, ast.Load):
+        if attribute in handled or not isinstance(attribute.ctx, ast.Load):
+            continue
+        if attribute.attr not in NAMES and _row(attribute.attr) is None:
             continue
         made = arguments_of(module, attribute.value)
-        if made is None and not _is_arguments(module, attribute):
+        if made is None and not (_is_arguments(module, attribute) or owner(module, attribute.value) == ARGUMENTS):
+            continue
+        if made is not None and not made.is_neuron:
             continue
         if made is None or attribute.attr not in made.own:
             yield from _attribute(module, attribute, made)
@@ -110,8 +125,26 @@ def _unused_configs(module: Module) -> Iterator[Change]:
         yield Change(Outcome.REWRITTEN, moved.statement, message, (RemoveStatement(moved.statement),))
 
 
+def _is_carried(module: Module, attribute: ast.Attribute) -> bool:
+    """Whether a function of another file is given a configuration that it does not read any more."""
+    above = module.parent(attribute)
+    call = module.parent(above) if isinstance(above, ast.keyword) else above
+    if not isinstance(call, ast.Call) or any(isinstance(item, ast.Starred) for item in call.args):
+        return False
+    qualified = module.resolve(call.func)
+    if qualified is None or call.func is attribute:
+        return False
+    place = above.arg if isinstance(above, ast.keyword) else call.args.index(attribute)
+    return place is not None and module.project.carries(qualified, place)
+
+
 def _attribute(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Iterator[Change]:
     name = attribute.attr
+    if name == "trn_config" and module.is_placed(attribute) and _is_carried(module, attribute):
+        edit = Edit.replace(module.source.span(attribute), "None")
+        message = "trn_config is not read by that function any more: the sizes are known where the model is loaded."
+        yield Change(Outcome.REVIEW, attribute, message, (edit,))
+        return
     if name in _RENAMED and not (name == "max_seq_length" and made is None):
         edit = rename_attribute(module, attribute, _RENAMED[name])
         yield Change(Outcome.REWRITTEN, attribute, f"{name} is called {_RENAMED[name]}.", (edit,))
@@ -130,6 +163,35 @@ def _attribute(module: Module, attribute: ast.Attribute, made: Arguments | None)
         yield overwrite(module, attribute, made)
     elif name in _GONE:
         yield Change(Outcome.MANUAL, attribute, _GONE[name])
+    else:
+        yield _of_table(module, attribute, made)
+
+
+def _row(name: str) -> Keyword | None:
+    """The row of an argument that native arguments do not have."""
+    rows = keywords("training_arguments").get(name, ())
+    return rows[0] if rows and rows[0].action != "keep" else None
+
+
+def _of_table(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Change:
+    """An argument that is gone: its other name, or the value that it is known to have had."""
+    row = _row(attribute.attr)
+    assert row is not None
+    if row.action == "rename" and row.native.isidentifier():
+        edit = rename_attribute(module, attribute, row.native)
+        return Change(Outcome.REWRITTEN, attribute, f"{attribute.attr} is called {row.native}.", (edit,))
+    text = None
+    given = made.value(attribute.attr) if made is not None else None
+    if given is not None:
+        text = module.source.segment(given) if literal(given) is not UNKNOWN else None
+    elif row.action == "drop" and (made is None or not made.unread):
+        text = row.default if " (" not in row.default else ""
+        text = text or _DEFAULTS.get(attribute.attr)
+    if text is None or text.startswith("<") or not module.is_placed(attribute):
+        return Change(Outcome.MANUAL, attribute, f"{attribute.attr} is no argument natively. {row.reason}")
+    edit = Edit.replace(module.source.span(attribute), text)
+    message = f"{attribute.attr} is no argument natively; {text} is what it was without the flag, which is gone."
+    return Change(Outcome.REWRITTEN, attribute, message, (edit,))
 
 
 def _tensor_parallel(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Iterator[Change]:

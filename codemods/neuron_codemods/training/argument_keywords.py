@@ -98,8 +98,8 @@ def _tensor_parallel(given: Given) -> Change:
         message = "tensor_parallel_size moves to where the model is loaded."
         return given.change(Outcome.REWRITTEN, message, given.remove())
     message = (
-        f"tensor_parallel_size={given.text} goes, and no decoder is loaded in this file that could be sharded: pass "
-        "distributed_config=DistributedConfig(**parallel_sizes(...)) where the model is loaded."
+        f"tensor_parallel_size={given.text} goes: TP_SIZE before torchrun says it. No decoder is loaded in this file; "
+        "where one is, it gets distributed_config=DistributedConfig(**parallel_sizes(...))."
     )
     return given.change(Outcome.REVIEW, message, given.remove())
 
@@ -214,6 +214,10 @@ _HANDLERS: dict[str, Handler] = {
     "enable_efficiency_metrics": _METRICS,
     "include_tokens_per_second": _METRICS,
     "deepspeed": _deepspeed,
+    "dataloader_prefetch_size": dropped(
+        "Batches are loaded when they are asked for.",
+        review="dataloader_num_workers and dataloader_prefetch_factor load batches ahead natively.",
+    ),
     "max_prompt_length": _of_orpo(
         "Prompts are no longer cut on their own (they were, at 128 tokens unless it was given): cut them in the data "
         "set.",

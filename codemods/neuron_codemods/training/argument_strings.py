@@ -12,21 +12,23 @@ import ast
 from collections.abc import Iterator
 
 from neuron_codemods.data import Keyword, keywords
-from neuron_codemods.edits import Change
+from neuron_codemods.edits import Change, Edit
+from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.objects import ARGUMENTS, owner
-from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import is_copied, literal
+from neuron_codemods.training.parallel import size_text, trains
+from neuron_codemods.values import arguments_of, is_copied, literal
 
 RULE = Rule(
     code="NM151",
     name="argument-name",
     summary='getattr(training_args, "zero_1"), training_args.zero_1 = ..., to_dict()["zero_1"].',
     url="https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments",
-    outcomes=(Outcome.MANUAL,),
+    outcomes=(Outcome.REWRITTEN, Outcome.MANUAL),
 )
 
+SIZES = "neuron_shim.parallel_sizes"
 _FUNCTIONS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 _METHODS = frozenset({"get", "pop", "setdefault"})
 _MORE = ("trn_config", "mp_plugin", "tp_plugin")
@@ -48,10 +50,24 @@ def _call(module: Module, call: ast.Call) -> Iterator[Change]:
     function = call.func
     if isinstance(function, ast.Name) and function.id in _FUNCTIONS and len(call.args) > 1:
         if module.binding(function) is None and _is_arguments(module, call.args[0]):
-            yield from _named(call, literal(call.args[1]))
+            yield from _size(module, call) if function.id == "getattr" else _named(call, literal(call.args[1]))
     elif isinstance(function, ast.Attribute) and function.attr in _METHODS and call.args:
         if is_copied(module, function.value):
             yield from _named(call, literal(call.args[0]))
+
+
+def _size(module: Module, call: ast.Call) -> Iterator[Change]:
+    """``getattr(training_args, "tensor_parallel_size", 1)`` asks for what the launch line says."""
+    name = literal(call.args[1])
+    if name != "tensor_parallel_size" or not module.is_placed(call):
+        yield from _named(call, name)
+        return
+    sizes = size_text(module, arguments_of(module, call.args[0]), call)
+    quote = "'" if any(isinstance(above, ast.JoinedStr) for above in module.ancestors(call)) else '"'
+    text = f"{local_name(module, SIZES)}({sizes})[{quote}tp_size{quote}]"
+    edit = Edit.replace(module.source.span(call), text)
+    message = "The tensor parallel size is that of the launch line."
+    yield Change(Outcome.REWRITTEN, call, message, (edit,), (SIZES,))
 
 
 def _targets(statement: ast.stmt) -> list[ast.expr]:

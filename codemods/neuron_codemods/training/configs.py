@@ -111,28 +111,75 @@ def config_parameters(module: Module) -> Iterator[ConfigParameter]:
                 yield found
 
 
+def carriers(module: Module) -> Iterator[tuple[str, str, int]]:
+    """The functions at the top of a file with a parameter that only carries a configuration to a model load."""
+    taken = {node for given in _given(module) for node in ast.walk(given) if isinstance(node, ast.Name)}
+    for name in taken:
+        binding = module.binding(name)
+        if binding is None or not isinstance(binding.node, ast.arg):
+            continue
+        function = module.parent(binding.node)
+        function = module.parent(function) if function is not None else None
+        if isinstance(function, ast.FunctionDef) and module.parent(function) is module.source.tree:
+            names = [*function.args.posonlyargs, *function.args.args]
+            if binding.node in names and all(item.node in taken for item in module.references(binding)):
+                yield function.name, binding.node.arg, names.index(binding.node)
+
+
 def _carried(module: Module, parameter: ast.arg) -> ConfigParameter | None:
     function = next((above for above in module.ancestors(parameter) if isinstance(above, ast.FunctionDef)), None)
-    if function is None or module.parent(function) is not module.source.tree or function.decorator_list:
+    if function is None:
         return None
     names = [*function.args.posonlyargs, *function.args.args]
     if parameter not in names or (function.args.defaults and parameter in names[-len(function.args.defaults) :]):
         return None
-    if module.project.is_taken(module.path, function.name) or function.name in module.names.exported:
-        return None
-    own = module.names.module.bindings.get(function.name, [])
-    if len(own) != 1:
+    calls = _calls(module, function)
+    if not calls:
         return None
     given = []
-    for reference in module.references(own[0]):
-        call = module.parent(reference.node)
-        if not isinstance(call, ast.Call) or call.func is not reference.node:
-            return None
-        argument = _argument(call, names.index(parameter), parameter.arg)
+    for call, offset in calls:
+        argument = _argument(call, names.index(parameter) - offset, parameter.arg)
         if argument is None or not _is_moved(module, argument):
             return None
         given.append((call, argument))
-    return ConfigParameter(function, parameter, tuple(given)) if given else None
+    return ConfigParameter(function, parameter, tuple(given))
+
+
+def _calls(module: Module, function: ast.FunctionDef) -> list[tuple[ast.Call, int]]:
+    """All calls of a function, with how many parameters are bound already; nothing where they are not all in sight."""
+    above = module.parent(function)
+    if above is module.source.tree and not function.decorator_list:
+        own = module.names.module.bindings.get(function.name, [])
+        is_open = function.name in module.names.exported or module.project.is_taken(module.path, function.name)
+        if len(own) != 1 or is_open:
+            return []
+        nodes: list[ast.expr] = [reference.node for reference in module.references(own[0])]
+        offset = 0
+    elif isinstance(above, ast.ClassDef) and not module.project.is_taken(module.path, above.name):
+        kinds = [item.id for item in function.decorator_list if isinstance(item, ast.Name)]
+        if len(kinds) != len(function.decorator_list) or not set(kinds) <= {"staticmethod", "classmethod"}:
+            return []
+        nodes = [node for node in module.names.attributes if node.attr == function.name]
+        if not all(_is_own(module, node, above) for node in nodes):
+            return []
+        offset = 0 if "staticmethod" in kinds else 1
+    else:
+        return []
+    calls = [module.parent(node) for node in nodes]
+    if not all(isinstance(call, ast.Call) and call.func is node for call, node in zip(calls, nodes, strict=True)):
+        return []
+    return [(call, offset) for call in calls if isinstance(call, ast.Call)]
+
+
+def _is_own(module: Module, node: ast.expr, definition: ast.ClassDef) -> bool:
+    """Whether a method is asked of ``self``, ``cls`` or the class itself."""
+    base = node.value if isinstance(node, ast.Attribute) else None
+    if not isinstance(base, ast.Name):
+        return False
+    if base.id in ("self", "cls"):
+        return any(above is definition for above in module.ancestors(node))
+    binding = module.binding(base)
+    return binding is not None and binding.node is definition
 
 
 def _argument(call: ast.Call, index: int, name: str) -> ast.expr | ast.keyword | None:

@@ -17,7 +17,8 @@ from neuron_codemods.edits import Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import ARGUMENT_CLASSES, TRAINER_CLASSES, trainer_kind
+from neuron_codemods.training.trainer_calls import TO_CONFIG
+from neuron_codemods.values import ARGUMENT_CLASSES, SFT_TRAINER, TRAINER_CLASSES, trainer_kind
 
 RULE = Rule(
     code="NM126",
@@ -46,11 +47,12 @@ def check(module: Module) -> Iterator[Change]:
         if is_partial(module, call) or trainer_kind(module, call) is not None:
             continue
         if _is_unknown(module, call.func):
-            yield from _call(call, call.func)
+            yield from _call(call, is_sft=False)
         else:
             given = next((node for node in call.args if _is_class(module, node)), None)
             if given is not None and module.native(call.func) not in _SAFE:
-                yield from _call(call, given)
+                kind = kind_of(module, given, TRAINER_CLASSES)
+                yield from _call(call, is_sft=kind is not None and kind.native == SFT_TRAINER)
 
 
 _SAFE = frozenset({"issubclass", "isinstance", "functools.partial"})
@@ -66,7 +68,7 @@ def _is_unknown(module: Module, function: ast.expr) -> bool:
     if binding is None:
         return False
     if isinstance(binding.node, ast.arg):
-        return True
+        return kind_of(module, function, ARGUMENT_CLASSES | TRAINER_CLASSES) is None
     if not isinstance(binding.node, ast.Name) or kind_of(module, function, ARGUMENT_CLASSES | TRAINER_CLASSES):
         return False
     return isinstance(binding.value, (ast.Call, ast.Subscript, ast.IfExp)) and not is_partial_value(
@@ -83,11 +85,14 @@ def _is_class(module: Module, node: ast.expr) -> bool:
     return kind is not None and kind.is_neuron
 
 
-def _call(call: ast.Call, what: ast.expr) -> Iterator[Change]:
+def _call(call: ast.Call, *, is_sft: bool) -> Iterator[Change]:
     names = {given.arg for given in call.keywords}
     for given in call.keywords:
         if given.arg == _TRAINER and names & _BESIDE:
             message = f"{given.arg}: if this makes a trainer, the argument is called processing_class."
+            yield Change(Outcome.MANUAL, given, message)
+        elif is_sft and given.arg in TO_CONFIG:
+            message = f"{given.arg}: if this reaches SFTTrainer, it belongs into SFTConfig, as {TO_CONFIG[given.arg]}."
             yield Change(Outcome.MANUAL, given, message)
         elif given.arg in _ONLY_NEURON:
             reason = keywords("training_arguments")[given.arg][0].reason
@@ -102,19 +107,22 @@ CASES = (
         "a class that is a parameter",
         f"""{_HEAD}def build(trainer_cls, model, tokenizer):
     return trainer_cls(model=model, tokenizer=tokenizer)
-
-
-build(NeuronTrainer, model, tokenizer)
 """,
         f"""{_HEAD}def build(trainer_cls, model, tokenizer):
     # TODO(neuron-migrate NM126): tokenizer: if this makes a trainer, the argument is called processing_class: \
 https://huggingface.co/docs/transformers/main_classes/trainer
     return trainer_cls(model=model, tokenizer=tokenizer)
+""",
+        (Outcome.MANUAL,),
+    ),
+    Case(
+        "a class that each call passes is known",
+        f"""{_HEAD}def build(trainer_cls, model, tokenizer):
+    return trainer_cls(model=model, processing_class=tokenizer)
 
 
 build(NeuronTrainer, model, tokenizer)
 """,
-        (Outcome.MANUAL,),
     ),
     Case(
         "a class that is passed on",

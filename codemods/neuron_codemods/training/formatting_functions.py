@@ -13,6 +13,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from neuron_codemods.derivation import kind_of
 from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement, Unwrap
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -54,8 +55,7 @@ def check(module: Module) -> Iterator[Change]:
         return
     seen: set[ast.AST] = set()
     for call in module.calls:
-        kind = trainer_kind(module, call)
-        if kind is None or kind.native != SFT_TRAINER:
+        if not _reaches_trainer(module, call):
             continue
         given = keyword(call, "formatting_func")
         if given is None:
@@ -73,6 +73,13 @@ def check(module: Module) -> Iterator[Change]:
             yield Change(Outcome.MANUAL, given, _MANUAL.format(what=what), marks=_place(module, function))
         else:
             yield _unroll(module, batched)
+
+
+def _reaches_trainer(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes an SFT trainer, or passes its class on to a helper."""
+    kind = trainer_kind(module, call)
+    kinds = [kind] if kind is not None else [kind_of(module, node, {SFT_TRAINER}) for node in call.args]
+    return any(found is not None and found.native == SFT_TRAINER for found in kinds)
 
 
 def _place(module: Module, function: ast.AST) -> ast.stmt:

@@ -118,6 +118,19 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
     if found.arg != "dtype":
         edits = (rename_argument(load.call, found, "dtype"),)
     held = _held(module, found.value)
+    if literal(held) is None:
+        message = "dtype=None meant float32, which is spelled out; natively it is the checkpoint's own dtype."
+        yield Change(Outcome.REWRITTEN, found, message, (*edits, replace_value(load.call, found, full)))
+        return
+    if load.is_trained and not load.is_lora and _may_be_none(held):
+        message = (
+            "None meant float32, which is spelled out. If this is a half precision, load in float32 and keep "
+            "bf16=True: the old optimizer kept fp32 master weights, natively half precision weights are updated as "
+            "they are."
+        )
+        text = f"{module.source.segment(found.value)} or {full}"
+        yield Change(Outcome.REVIEW, found, message, (*edits, replace_value(load.call, found, text)))
+        return
     if not _may_be_half(module, held) or load.is_lora or not load.is_trained:
         if load.is_lora and load.is_trained and _may_be_half(module, held):
             message = (
@@ -139,6 +152,13 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
         "natively bf16 weights at a small learning rate stop moving. It needs the memory of fp32 weights."
     )
     yield Change(Outcome.REVIEW, found, message, (*edits, _value_edit(module, load, found, held, full)))
+
+
+def _may_be_none(node: ast.expr) -> bool:
+    """Whether a dtype is taken from somewhere that may hold None: ``model_args.torch_dtype``."""
+    return isinstance(node, (ast.Name, ast.Subscript)) or (
+        isinstance(node, ast.Attribute) and node.attr in ("torch_dtype", "dtype", "model_dtype")
+    )
 
 
 def _value_edit(module: Module, load: Load, found: ast.keyword, held: ast.expr, full: str) -> CallEdit | Edit:

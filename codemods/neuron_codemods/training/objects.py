@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 
 from neuron_codemods.derivation import enclosing_kind, kind_of
@@ -30,8 +29,10 @@ def _owner(module: Module, node: ast.AST | None, left: int) -> str | None:
         return None
     if isinstance(node, ast.Call):
         return _made(module, node, left)
+    if isinstance(node, ast.Attribute) and node.attr == "args" and _owner(module, node.value, left - 1) == TRAINER:
+        return ARGUMENTS
     if isinstance(node, ast.Attribute):
-        found = {_owner(module, value, left - 1) for value in _kept_in_self(module, node)}
+        found = {_owner(module, value, left - 1) for value in kept_in_self(module, node)}
         return found.pop() if len(found) == 1 else None
     if not isinstance(node, ast.Name):
         return None
@@ -87,12 +88,12 @@ def _annotated(module: Module, annotation: ast.expr | None) -> str | None:
     return "accelerator" if symbol.native == ACCELERATOR else None
 
 
-def _kept_in_self(module: Module, node: ast.Attribute) -> Iterator[ast.expr]:
+def kept_in_self(module: Module, node: ast.Attribute) -> list[ast.expr]:
     """What the methods of a class assign to ``self.x``."""
     if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
-        return
+        return []
     owner_class = next((above for above in module.ancestors(node) if isinstance(above, ast.ClassDef)), None)
-    yield from _assigned(module).get((owner_class, node.attr), ())
+    return _assigned(module).get((owner_class, node.attr), [])
 
 
 @lru_cache(maxsize=16)

@@ -289,6 +289,15 @@ def _zero(module: Module) -> bool:
 # Sizes ------------------------------------------------------------------------------------------------------------
 
 
+def said_sizes(module: Module) -> Iterator[int]:
+    """The tensor parallel sizes that arguments made in a module say, where they are numbers."""
+    if trains(module):
+        for made in all_arguments(module):
+            known = constant(module, made.value("tensor_parallel_size"))
+            if isinstance(known, int) and not isinstance(known, bool):
+                yield known
+
+
 def _size(module: Module, call: ast.Call, config: ast.AST | None, lazy: ast.Call | None) -> Size:
     if lazy is not None:
         given = keyword(lazy, "tensor_parallel_size")
@@ -324,7 +333,10 @@ def _of_config(module: Module, node: ast.AST, call: ast.Call) -> Size:
 
 
 def _of_arguments(module: Module, made: Arguments | None, call: ast.AST) -> Size:
-    if made is None or made.is_parsed:
+    if made is None:
+        size = module.project.size
+        return Size(None) if size is None else Size(repr(size), size)
+    if made.is_parsed:
         return Size(None)
     value = made.value("tensor_parallel_size")
     if value is None:

@@ -46,9 +46,29 @@ def check(module: Module) -> Iterator[Change]:
     for call in module.calls:
         if _asks(module, call) and call not in gone and module.is_placed(call):
             gone.update(ast.walk(call))
-            edit = Edit.replace(module.source.span(call), "False")
+            edit = _without_operand(module, call) or Edit.replace(module.source.span(call), "False")
             yield Change(Outcome.REWRITTEN, call, f"{_FUNCTION}() is never true natively.", (edit,))
     yield from erased(module, (_FUNCTION,), gone)
+
+
+def _without_operand(module: Module, call: ast.Call) -> Edit | None:
+    """Take ``and not is_precompilation()`` or ``or is_precompilation()`` out of a condition."""
+    operand: ast.AST = call
+    above = module.parent(operand)
+    is_negated = isinstance(above, ast.UnaryOp) and isinstance(above.op, ast.Not)
+    if is_negated:
+        assert isinstance(above, ast.UnaryOp)
+        operand, above = above, module.parent(above)
+    if not isinstance(above, ast.BoolOp) or isinstance(above.op, ast.And) is not is_negated:
+        return None
+    index = above.values.index(operand)  # type: ignore[arg-type]
+    start, end = module.source.span(operand)
+    if index:
+        before = module.source.span(above.values[index - 1])[1]
+        between = module.source.text[before:start]
+        return None if set(between) & set("()#\n\r") else Edit.delete((before, end))
+    after = module.source.span(above.values[1])[0]
+    return None if set(module.source.text[end:after]) & set("()#\n\r") else Edit.delete((start, after))
 
 
 def _asks(module: Module, node: ast.AST) -> bool:

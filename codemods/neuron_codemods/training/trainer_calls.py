@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_codemods.derivation import enclosing_kind, is_partial
-from neuron_codemods.edits import AnyEdit, CallEdit, Change
+from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import trains
@@ -65,7 +65,7 @@ _OLD_SFT_ORDER = (
 _SAFE_POSITIONS = 6
 _OLD_NAMES = ("tokenizer", "processsing_class")
 _UNREAD = "This mapping cannot be read here: if it holds a tokenizer, call that processing_class."
-_TO_CONFIG = {
+TO_CONFIG = {
     "packing": "packing",
     "max_seq_length": "max_length",
     "dataset_text_field": "dataset_text_field",
@@ -98,6 +98,27 @@ def check(module: Module) -> Iterator[Change]:
             if kind.native == SFT_TRAINER:
                 yield from _sft_options(module, call)
     yield from _tokenizer_attribute(module)
+    yield from _keyword_names(module)
+
+
+def _keyword_names(module: Module) -> Iterator[Change]:
+    """``kwargs["tokenizer"]`` in the ``__init__`` of a derived trainer, which is given a processing_class now."""
+    for constant in module.names.strings:
+        name = str(constant.value)
+        function = module.function(constant) if name in _OLD_NAMES else None
+        if function is None or function.name != "__init__" or function.args.kwarg is None:
+            continue
+        kind = enclosing_kind(module, function, TRAINER_CLASSES)
+        above = module.parent(constant)
+        mapping: ast.AST | None = None
+        if isinstance(above, ast.Subscript) and above.slice is constant:
+            mapping = above.value
+        elif isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.args[:1] == [constant]:
+            mapping = above.func.value if above.func.attr in ("get", "pop", "setdefault") else None
+        if kind is not None and isinstance(mapping, ast.Name) and mapping.id == function.args.kwarg.arg:
+            quote = module.source.segment(constant)[0]
+            edit = Edit.replace(module.source.span(constant), f"{quote}processing_class{quote}")
+            yield Change(Outcome.REWRITTEN, constant, f"{name} is called processing_class.", (edit,))
 
 
 def _is_super_call(module: Module, call: ast.Call) -> bool:
@@ -145,7 +166,7 @@ def positions(call: ast.Call, native: str) -> Iterator[Change]:
         return
     extra = call.args[_SAFE_POSITIONS:]
     names = order[_SAFE_POSITIONS : len(call.args)]
-    if len(extra) > len(names) or (native == SFT_TRAINER and set(names) & {"model_init", *_TO_CONFIG}):
+    if len(extra) > len(names) or (native == SFT_TRAINER and set(names) & {"model_init", *TO_CONFIG}):
         message = "Arguments by position beyond the sixth have moved: pass them by keyword."
         yield Change(Outcome.MANUAL, call, message)
         return
@@ -165,13 +186,13 @@ def _sft_options(module: Module, call: ast.Call) -> Iterator[Change]:
             yield Change(
                 Outcome.MANUAL, given, "SFTTrainer takes no model_init: build the model and pass it as model."
             )
-        elif name in _TO_CONFIG:
+        elif name in TO_CONFIG:
             yield _move(module, call, given, config)
 
 
 def _move(module: Module, call: ast.Call, given: ast.keyword, config: Arguments | None) -> Change:
     old = given.arg or ""
-    name = _TO_CONFIG[old]
+    name = TO_CONFIG[old]
     text = module.source.segment(given.value)
     simple = isinstance(given.value, ast.Constant) or "\n" not in text
     if config is None or not simple or not same_place(module, config.call, call, given.value):

@@ -29,6 +29,7 @@ RULE = Rule(
 )
 
 _SCALED = "loss_is_scaled_for_ga"
+_MEAN = f"{_SCALED}=False says that this loss is a mean, to be divided by the accumulation steps."
 _PARAMETERS = {
     "compute_loss": ("num_items_in_batch", "the number of tokens of the whole accumulated batch"),
     "training_step": ("num_items_in_batch", "the number of tokens of the whole accumulated batch"),
@@ -53,6 +54,8 @@ def check(module: Module) -> Iterator[Change]:
 def _override(module: Module, definition: ast.ClassDef, method: ast.FunctionDef, kind: Kind) -> Iterator[Change]:
     if method.name in _PARAMETERS:
         yield from with_parameter(module, definition, method)
+        if kind.is_neuron and _takes_all(method) and _is_mean(definition, method):
+            yield Change(Outcome.REWRITTEN, method, _MEAN, (_scaled(method),))
     elif kind.is_neuron:
         rows = [row for row in members("trainer").get(method.name, ()) if row.action in ("drop", "manual")]
         if rows:
@@ -72,10 +75,27 @@ def with_parameter(module: Module, definition: ast.ClassDef, method: ast.Functio
                     if not any(item.arg is None for item in call.keywords):
                         edits.append(CallEdit(call, added=((name, name),)))
             message = f"{method.name} is called with {name}, {meaning}."
-            if method.name == "compute_loss" and not parents and not _says_scaled(definition):
-                edits.append(InsertLines(method, (f"{_SCALED} = False", "")))
-                message += f" {_SCALED}=False says that this loss is a mean, to be divided by the accumulation steps."
+            if _is_mean(definition, method):
+                edits.append(_scaled(method))
+                message += f" {_MEAN}"
             yield Change(Outcome.REWRITTEN, method, message, tuple(edits))
+
+
+def _is_mean(definition: ast.ClassDef, method: ast.FunctionDef) -> bool:
+    """Whether a loss is computed here and knows nothing of the number of tokens, so that it is a mean."""
+    if method.name != "compute_loss" or next(_calls_of_super(method), None) is not None or _says_scaled(definition):
+        return False
+    kwargs = method.args.kwarg.arg if method.args.kwarg is not None else ""
+    read = {node.id for node in ast.walk(method) if isinstance(node, ast.Name)}
+    return not read & {"num_items_in_batch", kwargs}
+
+
+def _scaled(method: ast.FunctionDef) -> InsertLines:
+    return InsertLines(method, (f"{_SCALED} = False", ""))
+
+
+def _takes_all(method: ast.FunctionDef) -> bool:
+    return _takes_self(method) and not _lacks(method.args, _PARAMETERS[method.name][0])
 
 
 def _takes_self(method: ast.FunctionDef) -> bool:
@@ -189,8 +209,19 @@ https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Train
         (Outcome.MANUAL,),
     ),
     Case(
-        "an override that takes anything",
+        "a loss of its own that takes anything",
         f"{_HEAD}    def compute_loss(self, model, inputs, **kwargs):\n        return model(**inputs).loss\n",
+        f"""{_HEAD}    loss_is_scaled_for_ga = False
+
+    def compute_loss(self, model, inputs, **kwargs):
+        return model(**inputs).loss
+""",
+        (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "a loss that passes on what it is given",
+        f"{_HEAD}    def compute_loss(self, model, inputs, **kwargs):\n"
+        "        return model(**inputs, **kwargs).loss\n",
     ),
     Case(
         "an override of today",

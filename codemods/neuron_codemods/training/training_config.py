@@ -75,6 +75,8 @@ def check(module: Module) -> Iterator[Change]:
     for given in plugins(module):
         gone.update(ast.walk(given))
     for carried in config_parameters(module):
+        if carried.parameter.annotation is not None:
+            gone.update(_all_nodes(module, carried.parameter.annotation))
         for _, argument in carried.given:
             gone.update(ast.walk(argument))
             value = argument.value if isinstance(argument, ast.keyword) else argument
@@ -83,6 +85,14 @@ def check(module: Module) -> Iterator[Change]:
                 yield from _fields(module, value)
     yield from _left(module)
     yield from _imports(module, gone)
+
+
+def _all_nodes(module: Module, annotation: ast.expr) -> Iterator[ast.AST]:
+    """The nodes of an annotation, also of one in quotes."""
+    yield from ast.walk(annotation)
+    for reference in (item for items in module.names.references.values() for item in items):
+        if reference.in_string and any(above is annotation for above in module.ancestors(reference.node)):
+            yield reference.node
 
 
 def _left(module: Module) -> Iterator[Change]:

@@ -1,0 +1,17 @@
+import torch
+from neuron_shim import configure, parallel_sizes
+from transformers.distributed import DistributedConfig
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+configure()
+
+
+def load(model_id, trn_config, bf16=False):
+    tokenizer = AutoTokenizer.from_pretrained(model_id)
+    dtype = torch.float32
+    model = AutoModelForCausalLM.from_pretrained(
+        model_id,
+        dtype=dtype,
+        distributed_config=DistributedConfig(**parallel_sizes(model=model_id)),
+    )
+    return model, tokenizer
