@@ -52,7 +52,7 @@ def training_function(args):
         args.model_id,
         dtype=torch.float32,
         # gradient checkpointing needs no cache
-        use_cache=False if training_args.gradient_checkpointing else True,
+        use_cache=False if training_args.activation_checkpointing else True,
         distributed_config=DistributedConfig(**parallel_sizes(tp_size=args.tensor_parallel_size, model=args.model_id)),
     )
 
