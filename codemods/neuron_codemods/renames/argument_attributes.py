@@ -15,7 +15,7 @@ from neuron_codemods.edits import Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renames.libraries import config_held, is_served, old_keywords, row
-from neuron_codemods.training.argument_attributes import NAMES, overwrite
+from neuron_codemods.training.argument_attributes import handles, overwrite
 from neuron_codemods.values import arguments_of, rename_attribute
 
 RULE = Rule(
@@ -39,7 +39,7 @@ def check(module: Module) -> Iterator[Change]:
         held = config_held(module, attribute.value)
         if held is None or attribute.attr in held[1]:
             continue
-        if attribute.attr in NAMES and is_served(module, held[0]):
+        if handles(attribute.attr) and is_served(module, held[0]):
             continue
         change = _change(module, attribute, held[0])
         if change is not None:

@@ -52,7 +52,7 @@ _GONE = {
     "zero_1": "There is no zero_1: FSDP shards the optimizer state of a model with a distributed_config.",
     "logging_dir": "There is no logging_dir: read the environment variable TENSORBOARD_LOGGING_DIR.",
 }
-NAMES = frozenset({*_RENAMED, *_GONE, "tensor_parallel_size", "pipeline_parallel_size", "overwrite_output_dir"})
+_NAMES = frozenset({*_RENAMED, *_GONE, "tensor_parallel_size", "pipeline_parallel_size", "overwrite_output_dir"})
 _ONLY_NEURON = frozenset({"trn_config", "mp_plugin", "tp_plugin"})
 _DEFAULTS = {
     **dict.fromkeys(("jit_mode_eval", "tpu_metrics_debug", "use_ipex", "use_legacy_prediction_loop"), "False"),
@@ -72,7 +72,7 @@ def check(module: Module) -> Iterator[Change]:
     for attribute in module.names.attributes:
         if attribute in handled or not isinstance(attribute.ctx, ast.Load):
             continue
-        if attribute.attr not in NAMES and _row(attribute.attr) is None:
+        if not handles(attribute.attr):
             continue
         made = arguments_of(module, attribute.value)
         if made is None and not (_is_arguments(module, attribute) or owner(module, attribute.value) == ARGUMENTS):
@@ -165,6 +165,11 @@ def _attribute(module: Module, attribute: ast.Attribute, made: Arguments | None)
         yield Change(Outcome.MANUAL, attribute, _GONE[name])
     else:
         yield _of_table(module, attribute, made)
+
+
+def handles(name: str) -> bool:
+    """Whether this rule looks at an attribute of training arguments."""
+    return name in _NAMES or _row(name) is not None
 
 
 def _row(name: str) -> Keyword | None:
