@@ -13,7 +13,6 @@ class CLMTrainer(Trainer):
 
     def training_step(self, model, inputs, num_items_in_batch=None):
         loss = super().training_step(model, inputs, num_items_in_batch=num_items_in_batch)
-        # TODO(neuron-migrate NM712): There is no tpu_metrics_debug: it is debug="tpu_metrics_debug" now: https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
         if False or self.args.debug:
             # tpu-comment: Logging debug metrics for PyTorch/XLA (compile, execute times, ops, etc.)
             pass
