@@ -126,7 +126,7 @@ model = NeuronWhisperForConditionalGeneration.from_pretrained(
     "speech", export=True, batch_size=1, sequence_length=64, inline_weights_to_neff=False, auto_cast="all"
 )
 features = extractor([0.0] * 1600, sampling_rate=16000, return_tensors="pt").input_features
-predicted = model.generate(features.to(model.dtype), max_new_tokens=4)
+predicted = model.generate(features, max_new_tokens=4)
 """
     found = migrated(script)
     assert found["predicted"].shape[0] == 1

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit
 from neuron_codemods.imports import local_name
+from neuron_codemods.inference.casts import cast_of
 from neuron_codemods.inference.compiled_models import DEVICE
 from neuron_codemods.inference.inputs import OTHER, TEXT, ModelCall, is_derived, kind_of, model_calls
-from neuron_codemods.inference.loads import AUDIO, CAUSAL, ENCODER, SEQ2SEQ, Load, text_at
+from neuron_codemods.inference.loads import AUDIO, CAUSAL, ENCODER, Load, text_at
 from neuron_codemods.inference.loads import TEXT as LENGTH
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -40,8 +41,8 @@ def check(module: Module) -> Iterator[Change]:
             continue
         for prepared in item.prepared:
             done.setdefault(prepared, item)
-        if item.load.family != SEQ2SEQ:
-            yield from _unprepared(module, item)
+        yield from _unprepared(module, item)
+        if not item.generates:
             yield from _outputs(module, item)
     for prepared, item in done.items():
         yield from _prepared(module, prepared, item)
@@ -67,11 +68,12 @@ def _prepared(module: Module, call: ast.Call, item: ModelCall) -> Iterator[Chang
             if keyword(call, "truncation") is None and not has_splat(call):
                 outcome = Outcome.REVIEW
                 parts.append("longer ones, which were refused, are cut")
-    if load.family != SEQ2SEQ and not _is_moved(module, call) and keyword(call, "return_tensors") is not None:
+    if not _is_moved(module, call) and keyword(call, "return_tensors") is not None:
         target = _device(module, call, item)
         if target is None:
             target = f"{local_name(module, DEVICE)}()"
             requires = (DEVICE,)
+        target += _dtype(module, call, item.load, target)
         edits.append(Edit.insert(module.source.span(call)[1], f".to({target})"))
         parts.append("inputs move to the device of the model")
     if edits:
@@ -139,6 +141,14 @@ def _device(module: Module, call: ast.Call, item: ModelCall) -> str | None:
     outside = home.is_module and module.function(call) is not None
     is_parameter = all(isinstance(binding.node, ast.arg) for binding in bindings)
     return f"{target.id}.device" if is_first or outside or is_parameter else None
+
+
+def _dtype(module: Module, call: ast.Call, load: Load, target: str) -> str:
+    """The precision for inputs that are no tokens, where the model has another than theirs."""
+    cast = cast_of(module, load).text
+    if kind_of(module, call) == TEXT or cast is None or cast.strip('"').endswith("float32"):
+        return ""
+    return f", {target.removesuffix('.device')}.dtype" if target.endswith(".device") else f", {cast}"
 
 
 def _same_class(module: Module, first: ast.AST, second: ast.AST) -> bool:
