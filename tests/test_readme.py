@@ -215,6 +215,42 @@ def test_keywords_become_what_the_table_says() -> None:
             assert piece in migrated, piece
 
 
+COMPILED = """\
+import torch
+from optimum.neuron import (
+    NeuronModelForCausalLM, NeuronModelForSequenceClassification, NeuronSentenceTransformers, pipeline
+)
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("me/model")
+model = NeuronModelForSequenceClassification.from_pretrained(
+    "me/model", export=True, batch_size=1, sequence_length=128, auto_cast="all", auto_cast_type="bf16",
+    dynamic_batch_size=True,
+)
+model.save_pretrained("compiled")
+model = NeuronModelForSequenceClassification.from_pretrained("compiled")
+print(model.neuron_config.batch_size, model(**tokenizer("text", return_tensors="pt")))
+decoder = NeuronModelForCausalLM.from_pretrained("me/model", export=True, sequence_length=2048, num_cores=8)
+decoder.generate(tokenizer("text", return_tensors="pt").input_ids)
+sentences = NeuronSentenceTransformers.from_pretrained("me/model", export=True)
+fill = pipeline("fill-mask", "me/model", export=True)
+"""
+"""Has everything that the table of compiled models names."""
+
+
+def test_compiled_models_become_what_the_table_says() -> None:
+    from neuron_codemods import migrate
+
+    migrated = migrate(COMPILED).text
+    (table,) = [rows for rows in tables("What is rewritten") if "NeuronModelForSequenceClassification" in rows[0][0]]
+    for before, after in table[1:]:
+        for piece in code(before):
+            assert piece in COMPILED, piece
+            assert piece not in migrated.replace("transformers import", "") or piece == "pipeline", piece
+        for piece in code(after):
+            assert piece.removeprefix("transformers.").removesuffix("()") in migrated, piece
+
+
 def test_options_are_those_of_the_help(usage: str) -> None:
     options = tables("The command")[0]
     named = {name for row in options for piece in code(row[0]) for name in re.findall(r"(?<![\w-])--?[\w-]+", piece)}
