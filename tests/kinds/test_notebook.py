@@ -293,3 +293,16 @@ def test_a_folder_that_another_cell_uses_is_for_a_person() -> None:
     first, second = cells(command, "load('whole')")
     assert first.startswith("# TODO(neuron-migrate NM405)")
     assert (first.splitlines()[1], second) == (command, "load('whole')")
+
+
+def test_the_reports_for_programs_have_the_cell_and_the_line_of_the_file(tmp_path: Path) -> None:
+    text = notebook("x = 1", "import importlib\nm = importlib.import_module('optimum.neuron')")
+    folder = Folder(tmp_path, REAL).write({"a.ipynb": text})
+    told = json.loads(folder.run("a.ipynb", "--check", "--output-format", "json").out)
+    (finding,) = told["files"][0]["findings"]
+    assert finding["cell"] == {"number": 2, "line": 2, "column": 29}
+    line = text.splitlines()[finding["start"]["line"] - 1]
+    assert line[finding["start"]["column"] - 1 :].startswith("'optimum.neuron'")
+    annotation = folder.run("a.ipynb", "--check", "--output-format", "github").text
+    assert f"line={finding['start']['line']}," in annotation
+    assert "::Cell 2, line 2: " in annotation

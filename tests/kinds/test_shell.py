@@ -19,7 +19,8 @@ from tests.command.support import Project as Folder
 
 ASYNC = "HF_DEACTIVATE_ASYNC_LOAD=1"
 SCRIPT = """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
-args, = NeuronHfArgumentParser(NeuronTrainingArguments).parse_args_into_dataclasses()
+parser = NeuronHfArgumentParser(NeuronTrainingArguments)
+args, = parser.parse_args_into_dataclasses()
 """
 
 
@@ -348,3 +349,18 @@ def test_a_variable_that_only_its_own_assignment_uses_goes() -> None:
 def test_launches_where_they_are_not_statements() -> None:
     text = '(cd sub; {0})\n{{ {0}; }} 2>err\nwhile ! {0}; do sleep 1; done\necho "$({0})"\n'
     assert shell(text.format("neuron_parallel_compile torchrun a.py")) == text.format("torchrun a.py")
+
+
+def test_a_second_run_of_the_command_knows_the_migrated_script(tmp_path: Path) -> None:
+    own = SCRIPT + "import argparse\np = argparse.ArgumentParser()\np.add_argument('--tensor_parallel_size')\n"
+    launcher = "export NEURON_CC_FLAGS=-O1\ntorchrun train.py --tensor_parallel_size 8 --zero_1\n"
+    plain = "torchrun train.py --overwrite_output_dir\n"
+    folder = Folder(tmp_path, REAL).write(
+        {"train.py": own, "a.sh": launcher, "b.sh": plain, "c.sh": "torchrun d.py\n"}
+    )
+    assert folder.run(".", "--quiet").status == 0
+    once = folder.files()
+    assert once["a.sh"].decode() == launcher.replace(" --zero_1", "")
+    assert (once["b.sh"], once["c.sh"]) == (b"torchrun train.py\n", b"torchrun d.py\n")
+    assert folder.run(".", "--quiet").status == 0
+    assert folder.files() == once
