@@ -109,7 +109,8 @@ def _pipeline_parallel(given: Given) -> Change:
         return given.change(Outcome.REWRITTEN, "pipeline_parallel_size=1 goes: it is the default.", given.remove())
     message = (
         "Pipeline parallel training has no native form in transformers (a pipelined model returns no loss): plan the "
-        "same number of cores as tensor parallel times FSDP, then delete pipeline_parallel_size"
+        "same number of cores as tensor parallel times FSDP, then delete pipeline_parallel_size and pass "
+        "dataloader_drop_last=True, which it implied"
     )
     return given.change(Outcome.MANUAL, message + ".")
 
@@ -318,7 +319,7 @@ args = NeuronTrainingArguments("out", pipeline_parallel_size=4)
 
 # TODO(neuron-migrate NM110): Pipeline parallel training has no native form in transformers (a \
 pipelined model returns no loss): plan the same number of cores as tensor parallel times FSDP, \
-then delete pipeline_parallel_size: \
+then delete pipeline_parallel_size and pass dataloader_drop_last=True, which it implied: \
 https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
 args = NeuronTrainingArguments("out", pipeline_parallel_size=4)
 """,

@@ -81,6 +81,8 @@ _OLD_TEXTS = (
 _NEW_TEXTS = (
     "Padding is masked in the loss natively; from 0.4.2 pad tokens were trained, so loss values are not comparable."
 )
+_MASKED = "A sample of which nothing but masked tokens is left after cutting is dropped natively, where it was kept."
+_SIDE = "Training pads on the right natively, whatever tokenizer.padding_side says; up to 0.4.1 that decided."
 _PROMPTS = (
     "Data sets of prompt and completion train on the completion only; up to 0.4.1 they trained on both. Pass "
     "completion_only_loss=False for that."
@@ -134,6 +136,10 @@ def _texts(module: Module) -> Iterator[str]:
     first, last = bounds(module)
     if not packed and not padded:
         yield _PADDING
+    if not packed:
+        yield _MASKED
+    if first < _TRL_0_24 and any(node.attr == "padding_side" for node in module.names.attributes):
+        yield _SIDE
     if first < _TRL_0_24 and not packed:
         yield _OLD_TEXTS
     if first < _TRL_0_24 and configs and not any(made.has("max_seq_length", "max_length") for made in configs):
