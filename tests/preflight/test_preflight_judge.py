@@ -329,6 +329,12 @@ def test_a_process_that_left_no_word(status: int, how: str) -> None:
 
 def test_no_journal_at_all() -> None:
     assert judge("train.py", {}, Ended([1], 0)).ending.how == "died"
+    assert judge("train.py", {}, Ended([0], None)).ending.how == "finished"
+
+
+def test_a_rank_that_left_no_word_because_another_failed() -> None:
+    ending = judge("train.py", {0: [], 1: [failed("bad row")]}, Ended([-15, 1], 1)).ending
+    assert (ending.rank, ending.error) == (1, "ValueError: bad row")
 
 
 # --- The report

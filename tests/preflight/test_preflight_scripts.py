@@ -144,6 +144,7 @@ def test_its_own_error_is_shown_as_it_is(preflight: Preflight, script: Script) -
         ("import sys\nsys.exit(0)\n", 0, "Found nothing"),
         ("import sys\nsys.exit('give a file')\n", 3, "exit status give a file"),
         ("import os\nos._exit(5)\n", 3, "exit status 5"),
+        ("import os\nos._exit(0)\n", 0, "Found nothing"),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", 3, "signal 11"),
         ("import torch\ntorch.ones(1, device='neuron:3')\n", 1, "this process has one device"),
         ("import not_there\n", 3, "ModuleNotFoundError: No module named 'not_there'"),
@@ -165,6 +166,7 @@ def test_its_own_error_is_shown_as_it_is(preflight: Preflight, script: Script) -
         "exit 0",
         "exit text",
         "_exit",
+        "_exit 0",
         "signal",
         "device",
         "import",
@@ -176,6 +178,70 @@ def test_its_own_error_is_shown_as_it_is(preflight: Preflight, script: Script) -
 def test_endings(text: str, status: int, words: str, preflight: Preflight, script: Script) -> None:
     told = preflight(script(text), COLUMNS="400")
     assert (told.status, words in " ".join(told.report.split())) == (status, True), told
+
+
+@pytest.mark.slow
+def test_an_end_from_outside_ends_the_script(compiled: dict[str, str], script: Script, tmp_path: Path) -> None:
+    """As by a scheduler: nothing keeps running, and nothing stays in the temporary folder."""
+    import os
+    import signal
+    import subprocess
+    import sys
+    import time
+
+    (tmp_path / "temporary").mkdir()
+    path = script("import os, time\nopen('started', 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "runtime"), "TMPDIR": str(tmp_path / "temporary")}
+    command = [sys.executable, "-m", "neuron_shim", "preflight", str(path)]
+    started = tmp_path / "started"
+    with subprocess.Popen(command, cwd=tmp_path, env=environment | compiled, stderr=subprocess.PIPE) as process:
+        while not (started.exists() and started.read_text(encoding="utf-8")):
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, b"neuron-shim: interrupted.\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text(encoding="utf-8")), 0)
+    assert not list((tmp_path / "temporary").glob("neuron-shim*"))
+
+
+ACCELERATE = """\
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+def collate(rows):
+    return {"input": torch.ones(len(rows), max(rows))}
+
+accelerator = Accelerator(gradient_accumulation_steps=2)
+model = torch.nn.Sequential(torch.nn.AdaptiveAvgPool1d(4), torch.nn.Linear(4, 2))
+loader = DataLoader(list(range(4, 44)), batch_size=2, collate_fn=collate)
+with torch.no_grad():
+    for _ in range(8):
+        model(torch.ones(2, 8))
+model, optimizer, loader = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=0.1), loader)
+for batch in loader:
+    with accelerator.accumulate(model):
+        accelerator.backward(model(**batch).sum())
+        optimizer.step()
+        optimizer.zero_grad()
+raise AssertionError("it should have ended by now")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.libraries
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_loop_with_accelerate(processes: int, preflight: Preflight, script: Script) -> None:
+    told = preflight("--nproc-per-node", processes, "--output-format", "json", "--steps", 3, script(ACCELERATE))
+    result = json.loads(told.report)
+    assert (told.status, result["steps"], result["ending"]["how"]) == (1, 3, "enough"), told.said
+    assert result["phases"][0]["calls"] == 6 * processes
+    first = result["findings"][0]
+    assert first["kind"] == "input-shapes"
+    assert first["where"].endswith("script.py:17")
+    assert "script.py:5)" in first["what"]
+    assert "neuron_shim.pad_batches(collate, multiple=128)" in first["advice"]
 
 
 @pytest.mark.slow
@@ -416,5 +482,5 @@ def test_the_migrated_examples_pass(
     told = preflight("--nproc-per-node", launch.processes, path, *arguments, **launch.variables())
     print(told.report)
     assert told.status == 0, told.said
-    assert "would fail" not in told.report
+    assert "WOULD FAIL" not in told.report
     assert not (tmp_path / "output").exists() or not any((tmp_path / "output").rglob("*.safetensors"))

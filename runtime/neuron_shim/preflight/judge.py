@@ -91,6 +91,8 @@ def _ending(journals: Mapping[int, Sequence[Event]], ended: Ended) -> Ending:
         event = ends.get(rank)
         if event is None:
             status = ended.statuses[rank]
+            if status == 0:  # by os._exit
+                continue
             how = f"signal {-status}" if status < 0 else f"exit status {status}"
             return Ending("died", error=f"the process ended with {how}", rank=rank)
         if event["how"] in {"interrupted", "impossible"}:
@@ -101,7 +103,7 @@ def _ending(journals: Mapping[int, Sequence[Event]], ended: Ended) -> Ending:
             if event["type"] != "SystemExit":
                 error = f"{event['type']}: {error}"
             return Ending("failed", refused, error, event.get("where"), rank)
-    return Ending(ends[0]["how"])
+    return Ending(ends[0]["how"] if 0 in ends else "finished")
 
 
 def _first_line(message: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -63,7 +62,7 @@ def run(launch: Launch, folder: Path) -> Ended:
                 )
         failed = _wait(running)
     except BaseException:
-        _end(running, signal.SIGTERM)
+        _end(running, patience=0)
         raise
     if failed:
         sys.stderr.write((folder / f"said-{failed}").read_text(encoding="utf-8", errors="replace"))
@@ -108,21 +107,21 @@ def _wait(running: list[subprocess.Popen[bytes]]) -> int | None:
         statuses = [process.poll() for process in running]
         failed = next((rank for rank, status in enumerate(statuses) if status), None)
         if failed is not None:
-            _end(running, signal.SIGTERM)
+            _end(running, PATIENCE)
             return failed
         if None not in statuses:
             return None
         time.sleep(0.05)
 
 
-def _end(running: list[subprocess.Popen[bytes]], how: signal.Signals) -> None:
-    """Wait for the processes, which may be about to fail as well, and end those that do not."""
-    until = time.monotonic() + PATIENCE
+def _end(running: list[subprocess.Popen[bytes]], patience: float) -> None:
+    """Let the processes end, as those that wait for one that failed soon do, and then make them."""
+    until = time.monotonic() + patience
     while time.monotonic() < until and any(process.poll() is None for process in running):
         time.sleep(0.05)
     for process in running:
         if process.poll() is None:
-            process.send_signal(how)
+            process.terminate()
     for process in running:
         try:
             process.wait(PATIENCE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
     from neuron_shim.preflight.watch.state import State
 
+INFERENCE = 20
 _MOST_TENSORS = 24
+_LONGEST_LIST = 64
 LOADED_AT = "_neuron_shim_loaded_at"
 """On a model whose loading is a finding, if it stays where it was loaded: the line that loaded it."""
 
@@ -97,11 +100,12 @@ def _called(state: State, model: torch.nn.Module, args: tuple[Any, ...], kwargs:
         if state.phase == "training" and state.steps >= state.limit:
             raise Enough
         if state.phase == "inference":
-            if state.inferred >= state.limit:
+            # More than of the others: what is computed without gradients may only prepare the training.
+            if state.inferred >= INFERENCE * state.limit:
                 raise Enough
             state.inferred += 1
     state.calls += 1
-    tensors = dict(list(_tensors(model, args, kwargs))[:_MOST_TENSORS])
+    tensors = dict(itertools.islice(_tensors(model, args, kwargs), _MOST_TENSORS))
     state.note(
         "call",
         model=type(inner := _unwrapped(model)).__name__.removeprefix("FSDP"),
@@ -143,7 +147,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from _flat(f"{name}.{key}", inner)
-    elif isinstance(value, (list, tuple)):
+    elif isinstance(value, (list, tuple)) and len(value) <= _LONGEST_LIST:
         for number, inner in enumerate(value):
             yield from _flat(f"{name}.{number}", inner)
     elif layers := getattr(value, "layers", None):
