@@ -238,3 +238,27 @@ def test_nothing_is_said_of_an_optimizer_that_is_not_there(tmp_path: Path) -> No
     generator.write_json_model(models.described("llama"), Case("json", tp=2, xser=False), tmp_path / "source")
     report, _, _ = exported(tmp_path / "source")
     assert not any(note.startswith("The optimizer's state") for note in report.notes)
+
+
+@pytest.mark.parametrize("layout", ["json", "pt"])
+def test_model_that_transformers_does_not_know(layout: str, tmp_path: Path) -> None:
+    """The metadata alone are believed then; second names and buffers, which they do not have, are left out."""
+    model = models.described("llama_tied", 4)
+    case = Case(layout, tp=2, xser=False)
+    (generator.write_json_model if case.in_json else generator.write_before_0_2)(model, case, tmp_path / "source")
+    path = tmp_path / "source" / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**config, "architectures": ["Custom"]}), encoding="utf-8")
+    report, found, _ = exported(tmp_path / "source")
+    assert differing(found, model.state) == []
+    assert any("shapes and missing tensors were not checked" in note for note in report.notes)
+
+
+def test_checkpoint_one_folder_below(tmp_path: Path) -> None:
+    generator.write_json_model(models.described("llama"), Case("json", tp=2), tmp_path / "run" / "checkpoint-5")
+    with pytest.raises(ExportError) as caught:
+        export_checkpoint(tmp_path / "run", tmp_path / "model")
+    assert str(caught.value) == (
+        f"{tmp_path / 'run'} holds no checkpoint itself, but {tmp_path / 'run' / 'checkpoint-5'} is model-parallel "
+        f"shards of Optimum Neuron 0.2 to 0.4: name that."
+    )

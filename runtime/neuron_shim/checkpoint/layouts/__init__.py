@@ -103,6 +103,10 @@ def _unknown(source: Any) -> str:
             f"{source} has its weights in {pickled[0]}, a pickle, which may run code when it is opened. Load it with "
             f"from_pretrained, or with the tool that wrote it, and save it as safetensors."
         )
+    for folder in sorted(path for path in source.iterdir() if path.is_dir()):
+        inside = next((layout.NAME for layout in layouts() if layout.evidence(folder)), None)
+        if inside is not None:
+            return f"{source} holds no checkpoint itself, but {folder} is {inside}: name that."
     known = ", ".join(layout.NAME for layout in layouts())
     return f"{source} holds no checkpoint that is known here ({known}); found: {', '.join(names[:6]) or 'nothing'}."
 

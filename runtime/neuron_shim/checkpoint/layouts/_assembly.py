@@ -61,7 +61,10 @@ def whole_model(
     target = _with_vocabulary(target, stages)
     stages, dropped = _without_buffers(stages, target)
     if dropped:
-        notes = [*notes, f"Left out, because {target.kind} has no such parameters: {_some(dropped)}."]
+        why = f"{target.kind} has no such parameters"
+        if target.model is None:
+            why = f"{stages[0].metadata.name} does not say how they were cut"
+        notes = [*notes, f"Left out, because {why}: {_some(dropped)}."]
     return model_of(layout, root, _unique(stages, target), target, request, notes)
 
 
@@ -269,8 +272,6 @@ def _unique(stages: Sequence[Stage], target: Target) -> list[Whole]:
 
 def _without_buffers(stages: Sequence[Stage], target: Target) -> tuple[list[Stage], list[str]]:
     """Without what neither the metadata nor the model know: buffers that old releases of transformers saved."""
-    if target.model is None:
-        return list(stages), []
     known = target.shapes
     kept, dropped = [], []
     for stage in stages:
