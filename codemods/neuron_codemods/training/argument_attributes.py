@@ -21,7 +21,7 @@ from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.training.classes import fields, local_dataclasses
 from neuron_codemods.training.configs import config_parameters, moved_configs
 from neuron_codemods.training.objects import ARGUMENTS, owner
-from neuron_codemods.training.parallel import lazy_loads, loads, size_text, trains
+from neuron_codemods.training.parallel import lazy_loads, loads, quote, size_text, trains
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
     UNKNOWN,
@@ -205,18 +205,11 @@ def _tensor_parallel(module: Module, attribute: ast.Attribute, made: Arguments |
         yield Change(Outcome.MANUAL, attribute, message)
         return
     size = size_text(module, made, attribute)
-    quote = "'" if _in_double_quotes(module, attribute) else '"'
-    text = f"{local_name(module, SIZES)}({size})[{quote}tp_size{quote}]"
+    mark = quote(module, attribute)
+    text = f"{local_name(module, SIZES)}({size})[{mark}tp_size{mark}]"
     edit = Edit.replace(module.source.span(attribute), text)
     message = "The tensor parallel size is that of the launch line."
     yield Change(Outcome.REWRITTEN, attribute, message, (edit,), (SIZES,))
-
-
-def _in_double_quotes(module: Module, node: ast.AST) -> bool:
-    for above in module.ancestors(node):
-        if isinstance(above, ast.JoinedStr):
-            return module.source.segment(above).rstrip().endswith('"')
-    return False
 
 
 def overwrite(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Change:

@@ -17,7 +17,7 @@ from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.objects import ARGUMENTS, owner
-from neuron_codemods.training.parallel import size_text, trains
+from neuron_codemods.training.parallel import quote, size_text, trains
 from neuron_codemods.values import arguments_of, is_copied, literal
 
 RULE = Rule(
@@ -63,8 +63,8 @@ def _size(module: Module, call: ast.Call) -> Iterator[Change]:
         yield from _named(call, name)
         return
     sizes = size_text(module, arguments_of(module, call.args[0]), call)
-    quote = "'" if any(isinstance(above, ast.JoinedStr) for above in module.ancestors(call)) else '"'
-    text = f"{local_name(module, SIZES)}({sizes})[{quote}tp_size{quote}]"
+    mark = quote(module, call)
+    text = f"{local_name(module, SIZES)}({sizes})[{mark}tp_size{mark}]"
     edit = Edit.replace(module.source.span(call), text)
     message = "The tensor parallel size is that of the launch line."
     yield Change(Outcome.REWRITTEN, call, message, (edit,), (SIZES,))

@@ -17,7 +17,7 @@ from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.objects import ADAPTERS, ARGUMENTS, MODEL, TRAINER, owner
-from neuron_codemods.training.parallel import size_text, trains
+from neuron_codemods.training.parallel import quote, size_text, trains
 from neuron_codemods.values import arguments_of, rename_attribute, single_arguments
 
 RULE = Rule(
@@ -101,8 +101,8 @@ def _number(attribute: ast.Attribute) -> Iterator[Change]:
 
 def _of_sizes(module: Module, attribute: ast.Attribute) -> Change:
     made = arguments_of(module, attribute.value) or single_arguments(module)
-    quote = "'" if any(isinstance(above, ast.JoinedStr) for above in module.ancestors(attribute)) else '"'
-    text = _SIZES[attribute.attr].format(local_name(module, SIZES), size_text(module, made, attribute), quote, quote)
+    mark = quote(module, attribute)
+    text = _SIZES[attribute.attr].format(local_name(module, SIZES), size_text(module, made, attribute), mark, mark)
     edit = Edit.replace(module.source.span(attribute), text)
     message = f"{attribute.attr} is a matter of the parallel sizes of the launch line."
     return Change(Outcome.REWRITTEN, attribute, message, (edit,), (SIZES,))

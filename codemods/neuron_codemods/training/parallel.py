@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from neuron_codemods.derivation import Kind, called_kind, class_kind, kind_of
 from neuron_codemods.module import Module
-from neuron_codemods.renaming import attributes, imported, is_called_otherwise
+from neuron_codemods.renaming import attributes, imported, is_called_otherwise, star_uses
 from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
@@ -99,7 +99,8 @@ def trains(module: Module) -> bool:
     """Whether a module has to do with training on Optimum Neuron: it uses a class or function of that side."""
     if not module.uses_neuron:
         return False
-    used = [symbol for _, symbol in imported(module)] + [symbol for _, _, symbol in attributes(module)]
+    used = [symbol for _, symbol in imported(module)]
+    used += [symbol for _, _, symbol in (*attributes(module), *star_uses(module))]
     if any(symbol.category in _TRAINING for symbol in used):
         return True
     return any(kind is not None and kind.is_neuron for kind in _made(module))
@@ -365,6 +366,14 @@ def _size_of(module: Module, node: ast.expr, call: ast.AST, depth: int = 0) -> S
     if is_plain(node) and visible(module, node, call):
         return Size(module.source.segment(node))
     return Size(None, lost=module.source.segment(node))
+
+
+def quote(module: Module, node: ast.AST) -> str:
+    """The quotes that new text can have in the place of a node: not those of an f-string around it."""
+    for above in module.ancestors(node):
+        if isinstance(above, ast.JoinedStr):
+            return "'" if module.source.segment(above).rstrip().endswith('"') else '"'
+    return '"'
 
 
 def size_text(module: Module, made: Arguments | None, at: ast.AST) -> str:

@@ -27,7 +27,7 @@ from neuron_codemods.training.configs import (
 )
 from neuron_codemods.training.native_names import CONFIG
 from neuron_codemods.training.objects import owner
-from neuron_codemods.training.parallel import LAZY_LOAD, Load, loads, sizes_text, trains, uses_lora
+from neuron_codemods.training.parallel import LAZY_LOAD, Load, loads, quote, sizes_text, trains, uses_lora
 from neuron_codemods.values import UNKNOWN, constant, single_arguments
 
 RULE = Rule(
@@ -177,9 +177,9 @@ def _read(module: Module, read: ast.Attribute) -> Change:
         return Change(Outcome.REWRITTEN, read, "There are no pipeline stages natively.", (edit,))
     load = _place(module)
     sizes = "tp_size=1" if uses_lora(module) else sizes_text(load) if load is not None else ""
-    quote = "'" if any(isinstance(above, ast.JoinedStr) for above in module.ancestors(read)) else '"'
+    mark = quote(module, read)
     key = "fsdp_size" if read.attr == "data_parallel_size" else "tp_size"
-    text = f"{local_name(module, SIZES)}({sizes})[{quote}{key}{quote}]"
+    text = f"{local_name(module, SIZES)}({sizes})[{mark}{key}{mark}]"
     if read.attr in ("should_parallelize", "model_parallelism_enabled"):
         text += " > 1"
         if not isinstance(module.parent(read), (ast.If, ast.While, ast.Assign, ast.BoolOp, ast.IfExp, ast.keyword)):

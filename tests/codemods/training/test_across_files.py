@@ -128,3 +128,15 @@ def test_a_condition_without_precompilation(condition: str, expected: str) -> No
 
     assert f"\nif {expected}:\n" in after
     assert "is_precompilation" not in after
+
+
+@pytest.mark.parametrize("read", ["trainer.mp_enabled", "args.dp_size", "args.tensor_parallel_size"])
+@pytest.mark.parametrize("mark", ["'", '"', "'''", '"""'])
+def test_a_size_in_an_f_string_has_the_other_quotes(read: str, mark: str) -> None:
+    text = (
+        "from optimum.neuron import NeuronTrainer, NeuronTrainingArguments\n\n"
+        'args = NeuronTrainingArguments("out")\ntrainer = NeuronTrainer(args=args)\n'
+        f"print(f{mark}{{{read}}}{mark})\n"
+    )
+
+    assert "parallel_sizes(tp_size=1)[" in migrate(text).text
