@@ -23,6 +23,7 @@ from neuron_codemods.inference.loads import (
     CORES,
     ENCODER,
     MODEL_KEYWORDS,
+    NATIVE_KEYWORDS,
     SENTENCE,
     Given,
     Load,
@@ -145,6 +146,10 @@ def _reviews(module: Module, load: Load, cast: Cast, is_parallel: bool) -> Itera
             "One process drove all cores; now torchrun starts one for each. Every process runs the whole script: "
             "guard prints and writes by neuron_shim.is_main_process().",
         )
+    unknown = [item.arg for item in load.call.keywords if item.arg is not None and not _is_known(item.arg)]
+    if unknown:
+        message = f"{', '.join(unknown)} may have been ignored before; transformers refuses what it does not know."
+        yield Change(Outcome.REVIEW, load.call, message)
     instance = load.find("instance_type")
     if instance is not None and known(module, instance) in ("inf2", "trn1", "trn1n"):
         yield Change(
@@ -153,6 +158,12 @@ def _reviews(module: Module, load: Load, cast: Cast, is_parallel: bool) -> Itera
             f"instance_type={module.source.segment(instance.value)} has no native successor: TorchNeuron runs on Trn2 "
             "and Trn3 only.",
         )
+
+
+def _is_known(name: str) -> bool:
+    """Whether a keyword of a load is one that goes, or one of transformers."""
+    native = NATIVE_KEYWORDS | {*MODEL_KEYWORDS, "torch_dtype", "dtype", "use_auth_token"}
+    return name in consumed_keywords() or name in native
 
 
 # Settings ---------------------------------------------------------------------------------------------------------

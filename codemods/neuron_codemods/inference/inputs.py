@@ -17,6 +17,7 @@ TEXT, OTHER = "tokenizer", "processor"
 _KINDS = re.compile(r"(Tokenizer(Fast)?|Processor|FeatureExtractor)$")
 _TOKENIZER = re.compile(r"tokenizer", re.IGNORECASE)
 _NAMES = re.compile(r"tokenizer|processor|extractor", re.IGNORECASE)
+_PASSED_ON = frozenset({"to", "cpu", "items", "copy"})
 _METHODS = frozenset({"__call__", "encode_plus", "batch_encode_plus"})
 
 
@@ -61,7 +62,7 @@ def _prepared(module: Module, call: ast.Call) -> tuple[list[ast.Call], list[ast.
                 for inner in _through(module, origin):
                     if isinstance(inner, ast.Call) and kind_of(module, inner) is not None:
                         prepared.setdefault(inner)
-                    elif isinstance(inner, (ast.Name, ast.Call, ast.Attribute)):
+                    elif not isinstance(inner, ast.Constant):
                         unknown.setdefault(value)
     return list(prepared), list(unknown)
 
@@ -76,14 +77,13 @@ _INPUTS = frozenset(
 
 def _through(module: Module, node: ast.expr, depth: int = 0) -> Iterator[ast.expr]:
     """What an input is taken out of: ``tokenizer(...)`` for ``tokenizer(...)["input_ids"]``."""
-    base = node
-    while isinstance(base, (ast.Subscript, ast.Attribute)):
-        base = base.value
-    if base is node or depth > 4:
+    bases = list(_bases(node))
+    if bases == [node] or depth > 4:
         yield node
         return
-    for origin in origins(module, base):
-        yield from _through(module, origin, depth + 1)
+    for base in bases:
+        for origin in origins(module, base):
+            yield from _through(module, origin, depth + 1)
 
 
 def _bases(value: ast.expr) -> Iterator[ast.expr]:
@@ -92,7 +92,10 @@ def _bases(value: ast.expr) -> Iterator[ast.expr]:
         for item in value.values:
             yield from _bases(item)
         return
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cpu"):
+    if isinstance(value, ast.DictComp):
+        yield from _bases(value.generators[0].iter)
+        return
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _PASSED_ON:
         yield from _bases(value.func.value)
         return
     while isinstance(value, (ast.Subscript, ast.Attribute, ast.Starred)):

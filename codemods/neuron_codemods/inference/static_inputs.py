@@ -62,6 +62,9 @@ def _prepared(module: Module, call: ast.Call, item: ModelCall) -> Iterator[Chang
     length = _length(module, load, call)
     if length is not None:
         padded = list(_padded(module, call, length))
+        if has_splat(call) and not padded:
+            outcome = Outcome.REVIEW
+            parts.append(f"what ** holds has to pad to {length}, the length that the model was compiled for")
         if padded:
             edits += padded
             parts.append(f"inputs are padded to {length}, the length that the model was compiled for")

@@ -195,3 +195,49 @@ if NeuronModelForMaskedLM is not None:
 """
     migration = migrate(before)
     compile(migration.text, "<migrated>", "exec")
+
+
+INPUTS = """from optimum.neuron import NeuronModelForMaskedLM
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("m")
+model = NeuronModelForMaskedLM.from_pretrained("m", export=True, batch_size=1, sequence_length=64)
+
+
+def predict(text, features=None):
+    {script}
+"""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'tokens = tokenizer(text, return_tensors="pt")\n    new = {k: v for k, v in tokens.items()}\n    model(**new)',
+        'tokens = tokenizer(text, return_tensors="pt")\n    model(**{"input_ids": tokens["input_ids"]})',
+        'tokens = tokenizer(text, return_tensors="pt")\n    model(tokens.input_ids, tokens.attention_mask)',
+        'model(**tokenizer.encode_plus(text, return_tensors="pt"))',
+    ],
+    ids=["copied", "picked out", "as attributes", "at once"],
+)
+def test_inputs_are_followed_to_the_tokenizer(script: str) -> None:
+    text = migrate(INPUTS.format(script=script)).text
+    assert 'padding="max_length"' in text
+    assert ".to(model.device)" in text
+    assert "TODO" not in text
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["model(**features)", "model(**load(text))", "model(input_ids=features)", "model(**(features or {}))"],
+)
+def test_inputs_of_unknown_origin_get_a_marker(script: str) -> None:
+    migration = migrate(INPUTS.format(script=script))
+    assert "AutoModelForMaskedLM" in migration.text
+    assert "TODO(neuron-migrate NM203)" in migration.text
+
+
+def test_what_a_person_should_know() -> None:
+    before = INPUTS.format(script='return model(**tokenizer(text, return_tensors="pt", **features))')
+    told = [finding.message for finding in migrate(before.replace("batch_size=1", "odd=1")).findings]
+    assert any("** holds has to pad to 64" in message for message in told)
+    assert any("odd may have been ignored" in message for message in told)
