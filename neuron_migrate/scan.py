@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from neuron_codemods.needles import concerns
+from neuron_codemods.needles import ROOT, concerns
 from neuron_migrate.discover import Found, said
 from neuron_migrate.documents import (
     HEAD,
@@ -123,6 +123,8 @@ def _look(found: Found, further: tuple[bytes, ...]) -> Hit | FileResult | _Nothi
             return _NOTHING
         reason = f"neuron-migrate does not know this kind of file, only {readable()}"
         return FileResult(found.path, problem=Problem(reason))
+    if kind is PYTHON and not further and ROOT not in data:
+        return _NOTHING  # most files: one search tells both of what is asked below
     alone = kind.concerns(data, further)
     if not alone and not (kind.launches and kind.may_launch(data)):
         return _NOTHING

@@ -127,15 +127,16 @@ KINDS: tuple[Kind, ...] = (
 
 _BY_SUFFIX = {suffix: kind for kind in KINDS for suffix in kind.suffixes}
 _BY_FILE = [(re.compile(translate(pattern)).match, kind) for kind in KINDS for pattern in kind.files]
+_ANY_FILE = re.compile("|".join(translate(pattern) for kind in KINDS for pattern in kind.files)).match
 
 
 def by_name(name: str) -> Kind | None:
-    """The kind that a file's name tells, if it tells one."""
-    for matches, kind in _BY_FILE:
-        if matches(name):
-            return kind
+    """The kind that a file's name tells, if it tells one; asked of every file of a tree."""
     dot = name.rfind(".")
-    return _BY_SUFFIX.get(name[dot:].lower()) if dot > 0 else None
+    kind = _BY_SUFFIX.get(name[dot:].lower()) if dot > 0 else None
+    if kind is None and _ANY_FILE(name):
+        return next(kind for matches, kind in _BY_FILE if matches(name))
+    return kind
 
 
 def by_first_line(head: bytes) -> Kind | None:
