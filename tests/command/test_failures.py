@@ -174,7 +174,7 @@ _UNPRIVILEGED = """
 import os, sys
 import ast, gettext, locale, tempfile, tokenize
 import neuron_codemods.engine, neuron_codemods.project, neuron_codemods.registry
-import neuron_migrate.catalog, neuron_migrate.cli, neuron_migrate.documents.python
+import neuron_migrate.catalog, neuron_migrate.cli, neuron_migrate.compiled_folders, neuron_migrate.documents.python
 import neuron_migrate.worker, neuron_migrate.write
 if os.getuid() == 0:  # nothing stops root; all that is needed is imported before it turns into nobody
     os.setgroups([])
