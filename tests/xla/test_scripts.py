@@ -50,19 +50,24 @@ def test_a_second_run_changes_nothing(name: str) -> None:
     assert (again.text, again.findings) == (text, ())
 
 
-Run = Callable[[Path, int, bool], dict[str, object]]
+Run = Callable[..., dict[str, object]]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run a script in some processes, with or without the old stack; what it wrote comes back."""
 
-    def run_script(script: Path, processes: int, old_stack: bool) -> dict[str, object]:
+    def run_script(
+        script: Path, processes: int, *, old_stack: bool = False, simulated: dict[str, str] | None = None
+    ) -> dict[str, object]:
         folder = tmp_path / f"{script.parent.name}-{processes}"
         roots = [STACK] if old_stack else [ROOT / "runtime"]
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("NEURON", "XLA"))}
         environment |= {"PYTHONPATH": os.pathsep.join(map(str, roots)), "OMP_NUM_THREADS": "1"}
         launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
+        if simulated is not None:
+            environment |= simulated
+            launcher += ["-m", "neuron_shim.simulate"]
         command = [sys.executable, *launcher, str(script), str(folder)]
         done = programs.run(command, cwd=tmp_path, env=environment)
         assert done.returncode == 0, done.stderr[-4000:]
@@ -78,8 +83,8 @@ def run(tmp_path: Path) -> Run:
 def test_same_losses(run: Run, name: str, processes: int) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("accelerate")
-    before = run(SCRIPTS / "before" / f"{name}.py", processes, True)
-    after = run(SCRIPTS / "after" / f"{name}.py", processes, False)
+    before = run(SCRIPTS / "before" / f"{name}.py", processes, old_stack=True)
+    after = run(SCRIPTS / "after" / f"{name}.py", processes)
     assert before
     assert after.keys() == before.keys()
     for file, value in before.items():
@@ -94,8 +99,19 @@ def test_processes_train_together(run: Run, name: str) -> None:
     """Two processes that each trained alone would have other losses than the two together."""
     pytest.importorskip("torch")
     pytest.importorskip("accelerate")
-    alone, together = (run(SCRIPTS / "after" / f"{name}.py", processes, False) for processes in PROCESSES)
+    alone, together = (run(SCRIPTS / "after" / f"{name}.py", processes) for processes in PROCESSES)
     assert flat(alone) != pytest.approx(flat(together), rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.libraries
+@every_script
+def test_the_same_on_a_simulated_device(run: Run, compiled: dict[str, str], name: str) -> None:
+    """Nothing stays on the wrong device, and the group is made before the device is used."""
+    pytest.importorskip("accelerate")
+    before = run(SCRIPTS / "before" / f"{name}.py", 2, old_stack=True)
+    after = run(SCRIPTS / "after" / f"{name}.py", 2, simulated=compiled)
+    assert flat(after) == pytest.approx(flat(before), rel=1e-4)
 
 
 def flat(value: object) -> list[float]:

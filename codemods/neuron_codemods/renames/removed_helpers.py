@@ -69,9 +69,20 @@ def _tpu(module: Module, binding: Binding) -> Change:
         if not (isinstance(call, ast.Call) and call.func is reference.node and module.is_placed(call)):
             message = "is_torch_tpu_available is gone from transformers: delete the branches for XLA devices."
             return Change(Outcome.MANUAL, binding.node, message)
-        edits.append(_false(module, call))
+        dead = _dead_imports(module, call)
+        edits.append(RemoveStatement(dead) if dead is not None else _false(module, call))
     message = "is_torch_tpu_available() is False: transformers dropped it, and native PyTorch has no XLA device."
     return Change(Outcome.REWRITTEN, binding.node, message, tuple(edits))
+
+
+def _dead_imports(module: Module, call: ast.Call) -> ast.If | None:
+    """``if is_torch_tpu_available():`` with nothing but imports of XLA behind it, which never happen now."""
+    above = module.parent(call)
+    if not isinstance(above, ast.If) or above.test is not call or above.orelse or above not in module.block(above):
+        return None
+    is_elif = module.source.segment(above).startswith("elif")
+    imports = [node for node in above.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return above if len(imports) == len(above.body) and not is_elif else None
 
 
 def _false(module: Module, call: ast.Call) -> Edit:
@@ -148,6 +159,22 @@ trainer = NeuronTrainer(
 trainer = NeuronTrainer(
     compute_metrics=metrics if evaluates else None,
 )
+""",
+        (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "imports for a TPU",
+        """from transformers.utils import is_torch_tpu_available
+from optimum.neuron import NeuronTrainer
+
+if is_torch_tpu_available(check_device=False):
+    import torch_xla.core.xla_model as xm
+
+NeuronTrainer()
+""",
+        """from optimum.neuron import NeuronTrainer
+
+NeuronTrainer()
 """,
         (Outcome.REWRITTEN,),
     ),

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.values import UNKNOWN, literal, remove_argument
+from neuron_codemods.values import literal, remove_argument
 from neuron_codemods.xla import evidence
 from neuron_codemods.xla.table import Variable, variable
 from neuron_codemods.xla.writing import is_whole
@@ -132,7 +132,7 @@ def _change(
     if kind == "read":
         return _read(module, constant, row, name)
     if name == _FLAGS:
-        return _flags(module, constant, row, value)
+        return _flags(module, constant, row, statement, value)
     message = row.message.replace(row.name, name)
     given = literal(value)
     if row.native and not row.is_read:
@@ -183,25 +183,38 @@ def _read(module: Module, constant: ast.Constant, row: Variable, name: str) -> C
     return Change(Outcome.MANUAL, constant, f"Delete what depends on {name}: nothing sets or reads it any more.")
 
 
-def _flags(module: Module, constant: ast.Constant, row: Variable, value: ast.expr | None) -> Change | None:
-    """Compiler flags stay, without the options of the wrapper."""
-    edits = (
-        tuple(
-            Edit(*module.source.span(part), lambda text: _WRAPPER_FLAG.sub("", text))
-            for part in ast.walk(value)
-            if value is not None
-            if isinstance(part, ast.Constant) and isinstance(part.value, str) and _WRAPPER_FLAG.search(part.value)
-            if module.is_placed(part) and not isinstance(module.parent(part), ast.JoinedStr)
-        )
-        if value is not None
-        else ()
+def _flags(
+    module: Module, constant: ast.Constant, row: Variable, statement: ast.stmt | None, value: ast.expr | None
+) -> Change:
+    """Compiler flags stay, without the options of the wrapper; a statement that gave no others goes."""
+    parts = [] if value is None else [part for part in ast.walk(value) if _has_wrapper_flag(module, part)]
+    edits: tuple[AnyEdit, ...] = tuple(
+        Edit(*module.source.span(part), lambda text: _WRAPPER_FLAG.sub("", text)) for part in parts
     )
-    if not edits and (value is None or literal(value) is UNKNOWN):
-        return Change(Outcome.REVIEW, constant, row.message)
     message = row.message
     if edits:
         message += " --cache_dir and --retry_failed_compilation go: TORCH_NEURONX_NEFF_CACHE_DIR names the cache."
+    if statement is not None and parts and _adds_nothing(module, value):
+        edits = (RemoveStatement(statement),)
     return Change(Outcome.REVIEW, constant, message, edits)
+
+
+def _has_wrapper_flag(module: Module, part: ast.AST) -> bool:
+    return (
+        isinstance(part, ast.Constant)
+        and isinstance(part.value, str)
+        and _WRAPPER_FLAG.search(part.value) is not None
+        and module.is_placed(part)
+        and not isinstance(module.parent(part), ast.JoinedStr)
+    )
+
+
+def _adds_nothing(module: Module, value: ast.expr | None) -> bool:
+    """Whether no flags are left: the value is a text of such options, or the variable itself with such a text."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        names = {node.value for node in ast.walk(value.left) if isinstance(node, ast.Constant)}
+        return _FLAGS in names and names <= {_FLAGS, "", " "} and _adds_nothing(module, value.right)
+    return isinstance(value, ast.Constant) and not _WRAPPER_FLAG.sub("", str(value.value)).strip()
 
 
 CASES = (
@@ -256,7 +269,6 @@ print(torch_neuronx)
 import torch_neuronx
 
 os.environ["NEURON_CC_FLAGS"] = "-O1 --model-type=transformer"
-os.environ["NEURON_CC_FLAGS"] = os.environ.get("NEURON_CC_FLAGS", "") + ""
 print(torch_neuronx)
 """,
         (Outcome.REVIEW, Outcome.REVIEW),
