@@ -74,6 +74,7 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
 @click.option("--select", metavar="CODES", multiple=True, help="Run only these rules, as in NM1,NM214.")
 @click.option("--ignore", metavar="CODES", multiple=True, help="Do not run these rules.")
 @click.option("--annotate", is_flag=True, help="Also write what to review into the files.")
+@click.option("--no-shim", is_flag=True, help="Write plain lines where neuron_shim would be imported.")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Skip files, as a line of .gitignore does.")
 @click.option("--skip-unknown", is_flag=True, help="Pass over named files of other kinds, for hooks.")
 @click.option("--stdin-filename", metavar="NAME", help="What to call the text read from '-'.")
@@ -250,7 +251,10 @@ def _configurations(given: dict[str, Any]) -> Configurations:
             codes[option] = _prefixes(given[option])
         except ValueError as error:
             raise click.BadParameter(f"{error}.", param_hint=f"--{option}") from error
-    chosen = {**codes, "annotate": given["annotate"], "exclude": given["exclude"]}
+    options = {**codes, "annotate": given["annotate"], "exclude": given["exclude"]}
+    chosen = {key: value for key, value in options.items() if value}
+    if given["no_shim"]:
+        chosen["shim"] = False
     return Configurations(chosen, use=not given["isolated"], prefixes=_prefixes)
 
 

@@ -33,6 +33,7 @@ class Choices:
     """Prefixes of rule codes; none means all that are on by default."""
     ignore: tuple[str, ...] = ()
     annotate: bool = False
+    shim: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Configurations:
     """The configuration of every file of a run, each pyproject.toml read once."""
 
     def __init__(self, given: Mapping[str, Any], *, use: bool, prefixes: Prefixes) -> None:
-        self._given = {key: value for key, value in given.items() if value}
+        self._given = dict(given)
         """What the command line says, by the names of the keys: it takes their place."""
         self._use = use
         self._prefixes = prefixes
@@ -125,6 +126,7 @@ class Configurations:
                 select=self._prefixes(table.get("select", ())),
                 ignore=self._prefixes(table.get("ignore", ())),
                 annotate=table.get("annotate", False),
+                shim=table.get("shim", True),
             )
             per_file = tuple(
                 (excluding([glob]), self._prefixes(codes)) for glob, codes in table.get("per-file-ignores", {}).items()
@@ -158,6 +160,7 @@ KEYS = {
     ),
     "exclude": Key('a list of patterns as in .gitignore, like ["third_party/"]', _is_texts),
     "annotate": Key("true or false", lambda value: isinstance(value, bool)),
+    "shim": Key("true or false", lambda value: isinstance(value, bool)),
 }
 
 

@@ -8,6 +8,7 @@ configuration of the file's project. https://microsoft.github.io/language-server
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,7 +96,7 @@ def _migration(document: TextDocument) -> Migration:
     if configuration.excludes(path):
         return Migration(text, False)
     choices = configuration.for_file(path)
-    settings = Settings(select=choices.select, ignore=choices.ignore, annotate=choices.annotate)
+    settings = Settings(**asdict(choices))
     return migrate(text, path=Path(path).name, settings=settings)
 
 

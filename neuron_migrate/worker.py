@@ -8,6 +8,7 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 from neuron_codemods.model import SourceError
@@ -34,7 +35,7 @@ def migrate(job: Job, project: Project) -> FileResult:
     from neuron_codemods.model import Settings
 
     hit, choices = job
-    settings = Settings(select=choices.select, ignore=choices.ignore, annotate=choices.annotate)
+    settings = Settings(**asdict(choices))
     migrated = _guarded(lambda: document(hit.kind).migrate(hit.data, hit.path, settings, project))
     if isinstance(migrated, Problem):
         return FileResult(hit.path, hit.data, problem=migrated)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import accumulate
 
 from neuron_codemods import imports, markers, registry, selection, statements
@@ -50,7 +51,11 @@ def migrate(
     if changed == body:
         return Migration(text, False, plan.findings)
     _parse_again(changed, path)
-    return Migration(text[: len(text) - len(body)] + changed, True, plan.findings, plan.launch)
+    migration = Migration(changed, True, plan.findings, plan.launch)
+    if not settings.shim:
+        (plain,) = migrate_pieces([changed], path=path, settings=WITHOUT_SHIM, project=project)
+        migration = _followed(body, migration, plain)
+    return replace(migration, text=text[: len(text) - len(body)] + migration.text)
 
 
 def migrate_pieces(
@@ -61,8 +66,9 @@ def migrate_pieces(
     Each text must be Python for itself. A name that one of them imports is known in the others; what changes in a
     text stays in it.
     """
+    settings = settings or Settings()
     pieces = _Pieces(texts)
-    plan = _planned(pieces.text, path, settings or Settings(), project)
+    plan = _planned(pieces.text, path, settings, project)
     launch = plan.launch
     results = []
     for index, text in enumerate(texts):
@@ -74,7 +80,32 @@ def migrate_pieces(
         _parse_again(changed, path)
         results.append(Migration(changed, True, findings, launch))
         launch = ()
-    return results
+    if settings.shim or not any(result.changed for result in results):
+        return results
+    plain = migrate_pieces([each.text for each in results], path=path, settings=WITHOUT_SHIM, project=project)
+    return [_followed(*each) for each in zip(texts, results, plain, strict=True)]
+
+
+WITHOUT_SHIM = Settings(select=("NM010",))
+"""Of the second look at a migrated text, where the shim is not wanted."""
+
+
+def _followed(before: str, first: Migration, second: Migration) -> Migration:
+    """Two migrations as one, with all findings where they are in the text from before."""
+    if not second.changed and not second.findings:
+        return first
+    old, new = Text(before).lines, Text(first.text).lines
+    lines = list(range(1, len(new) + 1))
+    for _, start, end, there, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for index in range(there, stop):
+            lines[index] = min(start + index - there, max(end - 1, start)) + 1
+
+    def place(position: Position) -> Position:
+        return replace(position, line=lines[position.line - 1] if position.line <= len(lines) else len(old))
+
+    moved = [replace(each, start=place(each.start), end=place(each.end)) for each in second.findings]
+    findings = sorted((*first.findings, *moved), key=lambda finding: (finding.start, finding.code))
+    return Migration(second.text, True, tuple(findings), second.launch or first.launch)
 
 
 @dataclass(frozen=True)

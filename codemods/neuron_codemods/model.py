@@ -70,6 +70,8 @@ class Settings:
     """Prefixes of the rule codes not to run; stronger than ``select`` when equally long or longer."""
     annotate: bool = False
     """Also write the review findings into the file, as comments."""
+    shim: bool = True
+    """Whether migrated Python may import ``neuron_shim``; else plain lines stand in its place."""
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,14 @@ def rules() -> tuple[RuleModule, ...]:
     return tuple(found)
 
 
+ON_DEMAND = frozenset(("NM010",))
+"""Rules that run only where they are selected by their whole code."""
+
+
 def is_enabled(code: str, settings: Settings) -> bool:
     """Whether a rule is to run: the longest matching prefix decides, and ignoring wins over selecting."""
+    if code in ON_DEMAND and code not in settings.select:
+        return False
     selected = max((len(prefix) for prefix in settings.select if code.startswith(prefix)), default=-1)
     ignored = max((len(prefix) for prefix in settings.ignore if code.startswith(prefix)), default=-1)
     if not settings.select:

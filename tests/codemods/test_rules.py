@@ -10,7 +10,7 @@ import pytest
 
 from neuron_codemods import Case, Migration, Outcome, Settings, migrate_text
 from neuron_codemods.library_uses import LIBRARIES
-from neuron_codemods.registry import ROOMS, RuleModule, rules
+from neuron_codemods.registry import ON_DEMAND, ROOMS, RuleModule, rules
 
 from . import binding
 
@@ -38,6 +38,8 @@ def migrated(module: RuleModule, text: str, settings: Settings | None = None) ->
 
 def all_rules(module: RuleModule) -> Settings:
     """Every rule; for the renames of the libraries also where a case holds no Optimum Neuron."""
+    if module.rule.code in ON_DEMAND:
+        return Settings(select=("NM", module.rule.code))
     return Settings(select=("NM", "NM7")) if module.rule.code.startswith("NM7") else Settings()
 
 

@@ -99,7 +99,7 @@ def test_standard_input_belongs_to_the_current_directory(project: Project) -> No
     ("text", "said"),
     [
         ('selct = ["NM1"]', "has no key 'selct' (did you mean 'select'?)"),
-        ("zzz = 1", "has no key 'zzz'; there are select, ignore, per-file-ignores, exclude, annotate"),
+        ("zzz = 1", "has no key 'zzz'; there are select, ignore, per-file-ignores, exclude, annotate, shim"),
         ('select = "NM1"', 'select must be a list of rule codes, as in ["NM1"]'),
         ("annotate = 1", "annotate must be true or false"),
         (
