@@ -51,7 +51,7 @@ def suppress(
 
 def _had_its_chance(comment: markers.Suppression, settings: Settings) -> bool:
     """Whether all rules that a suppression is about have looked."""
-    codes = [entry.rule.code for entry in registry.rules()]
+    codes = [entry.rule.code for entry in registry.rules() if entry.rule.code not in registry.ON_DEMAND]
     about = [code for code in codes if not comment.codes or code.startswith(comment.codes)]
     return all(registry.is_enabled(code, settings) for code in about)
 

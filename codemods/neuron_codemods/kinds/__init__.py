@@ -72,8 +72,11 @@ PYTHON = Kind("python", "Python", (".py", ".pyi", ".pyw"), interpreters=(b"pytho
 _WORDS = (b"euron", b"optimum", b"NEURON", b"zero_1")
 """Words of Optimum Neuron and of the stack below it, in code and on command lines."""
 
-_PACKAGES = (b"neuron", b"Neuron")
-"""In the name of every package that brings a part of the old stack."""
+_PACKAGES = (
+    *(b"optimum", b"neuronx", b"torch_neuron", b"torch.neuron", b"neuron-cc", b"neuron_cc"),
+    *(b"tensorflow-neuron", b"plugin-neuron", b"neuron-migrate NM", b"neuron-migrate: ignore"),
+)
+"""In the names of the packages that bring a part of the old stack; this tool's own name and table are no reason."""
 
 _REQUIREMENTS = (
     *("requirements*.txt", "requirements*.in", "*[-_]requirements.txt", "*[-_]requirements.in"),

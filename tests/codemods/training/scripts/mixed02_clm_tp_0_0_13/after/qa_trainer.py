@@ -1,9 +1,6 @@
 from transformers import Trainer
 
 
-if False:
-    pass
-
 
 class CLMTrainer(Trainer):
     def __init__(self, *args, eval_examples=None, **kwargs):
