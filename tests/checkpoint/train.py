@@ -65,7 +65,7 @@ def main(output: Path, mode: str, stop: int, *, lora: bool = False, dropout: flo
             logging_steps=1,
             learning_rate=3e-2,
             report_to="none",
-            use_cpu="neuron_shim.simulate" not in sys.modules,
+            use_cpu=not hasattr(torch, "neuron"),
             disable_tqdm=True,
         ),
         train_dataset=Samples(),
