@@ -141,19 +141,13 @@ def test_newlines_stay(pair: tuple[RuleModule, Case], newline: str) -> None:
     assert migrated(module, text, only(module)).text == case.expected.replace("\n", newline)
 
 
-def is_finished(module: RuleModule, case: Case) -> bool:
-    """Whether all of a case is rewritten, so that the result must fit: what is left for a person need not."""
-    if module.rule.kind != "python":
-        return False
-    findings = migrated(module, case.before, all_rules(module)).findings
-    return bool(findings) and all(finding.outcome is not Outcome.MANUAL for finding in findings)
-
-
 @pytest.mark.libraries
-@pytest.mark.parametrize("pair", [pair for pair in CASES if is_finished(*pair)], ids=case_id)
+@pytest.mark.parametrize("pair", [pair for pair in CASES if pair[0].rule.kind == "python"], ids=case_id)
 def test_result_fits_the_libraries(pair: tuple[RuleModule, Case]) -> None:
     for name in LIBRARIES:
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
     migration = migrated(pair[0], pair[1].before, all_rules(pair[0]))
-    assert binding.problems(migration.text) == []
+    outcomes = {finding.outcome for finding in migration.findings}
+    if outcomes and Outcome.MANUAL not in outcomes:  # else a person is not done yet, or nothing was to do
+        assert binding.problems(migration.text) == []

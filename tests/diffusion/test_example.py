@@ -17,6 +17,7 @@ pytestmark = pytest.mark.libraries
 SCRIPT = REPOSITORY / "examples" / "image_generation" / "after" / "generate.py"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_it_draws_two_pictures_and_a_variation_for_each_prompt(
     pipelines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

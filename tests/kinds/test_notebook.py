@@ -184,6 +184,7 @@ def test_the_command_names_cell_and_line(tmp_path: Path) -> None:
     assert broken.err.startswith("broken.ipynb:2:17: not a notebook: ")
 
 
+@pytest.mark.slow
 def test_a_migrated_notebook_runs(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     text = notebook(

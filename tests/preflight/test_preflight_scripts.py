@@ -29,6 +29,7 @@ for rows in map(int, sys.argv[1:]):
 """
 
 
+@pytest.mark.slow
 def test_a_training_loop(preflight: Preflight, script: Script) -> None:
     """Standard output has the report alone; the script's words go to the error output."""
     told = preflight("--steps", 3, "--output-format", "json", script(LOOP), *[2] * 8)
@@ -121,6 +122,7 @@ def test_collectives_that_are_lacking(preflight: Preflight, script: Script) -> N
 # --- Scripts that fail by themselves
 
 
+@pytest.mark.slow
 def test_its_own_error_is_shown_as_it_is(preflight: Preflight, script: Script) -> None:
     path = script("def work():\n    raise ValueError('no data')\n\nwork()\n")
     told = preflight(path)
