@@ -262,25 +262,26 @@ class Noting(torch.nn.Module):  # type: ignore[misc, name-defined]
         self.calls: list[Any] = []
 
     def forward(self, input_ids: Any, attention_mask: Any = None) -> Any:
-        self.calls.append((tuple(input_ids.shape), self.training, torch.is_grad_enabled()))
+        padded = attention_mask is not None and not attention_mask.all()
+        self.calls.append((tuple(input_ids.shape), padded, self.training, torch.is_grad_enabled()))
         return input_ids * self.weight
 
     def generate(self, input_ids: Any, **settings: Any) -> None:
         self.calls.append((tuple(input_ids.shape), self.training, settings))
 
 
-def test_each_bucket_runs_once() -> None:
+def test_each_bucket_runs_with_padding_and_without() -> None:
     model = Noting()
     seconds = warm_up(model, rows=2, lengths=(4, 8))
-    assert model.calls == [((2, 4), False, False), ((2, 8), False, False)]
+    assert model.calls == [((2, length), padded, False, False) for length in (4, 8) for padded in (False, True)]
     assert list(seconds) == [(2, 4), (2, 8)]
     assert model.training
 
 
-def test_generate_runs_once() -> None:
+def test_generate_runs_with_its_settings() -> None:
     model = Noting().eval()
     warm_up(model, rows=1, lengths=(4,), generate={"cache_implementation": "static", "max_new_tokens": 3})
-    ((shape, training, settings),) = model.calls
+    (shape, training, settings), _ = model.calls
     assert (shape, training, model.training) == ((1, 4), False, False)
     assert settings["cache_implementation"] == "static"
     assert settings["max_new_tokens"] == 3
@@ -320,7 +321,8 @@ def test_requests_of_any_size_meet_what_the_warm_up_compiled(preflight: Any, scr
     told = preflight("--output-format", "json", script(EXAMPLE.format(folder=str(assets / "decoder"))))
     result = json.loads(told.report)
     (phase,) = result["phases"]
-    assert (result["generated"], len(phase["shapes"]), result["findings"]) == (4, 2, []), told
+    # The prompt without padding, the prompt with some, and the step that both share: no request meets another.
+    assert (result["generated"], len(phase["shapes"]), result["findings"]) == (5, 3, []), told
 
 
 @pytest.mark.libraries

@@ -21,7 +21,7 @@ def warm_up(
     generate: Mapping[str, Any] | None = None,
     inputs: Callable[[int, int], Mapping[str, Any]] | None = None,
 ) -> dict[tuple[int, int], float]:
-    """Run the model once for each length, so that all of them are compiled before the first request.
+    """Run the model for each length, so that all of them are compiled before the first request.
 
         warm_up(model, rows=8, lengths=(128, 256))
         warm_up(model, rows=1, lengths=(128,), generate={"cache_implementation": "static", "max_cache_len": 256})
@@ -32,7 +32,8 @@ def warm_up(
         lengths: the buckets.
         generate: settings for ``model.generate``, which is then called instead of the model: two new tokens, unless
             they say otherwise.
-        inputs: makes what the model is given from rows and length; by default token ids and a mask of ones.
+        inputs: makes what the model is given from rows and length; by default token ids and a mask, once without
+            padding and once with some.
 
     Returns:
         The seconds that each (rows, length) took.
@@ -47,25 +48,36 @@ def warm_up(
     seconds = {}
     with _evaluating(model), torch.no_grad():
         for length in lengths:
-            given = dict((inputs or _ones)(rows, length))
             started = time.perf_counter()
-            if generate is not None:
-                # generate wants the prompt on the CPU.
-                model.generate(**given, **{"max_new_tokens": 2, "min_new_tokens": 2, "do_sample": False, **generate})
-            else:
-                device = next(model.parameters()).device
-                moved = {name: value.to(device) if hasattr(value, "to") else value for name, value in given.items()}
-                model(**moved)
+            for given in [inputs(rows, length)] if inputs else _whole_and_padded(rows, length):
+                _run(model, given, generate)
             _wait()
             seconds[rows, length] = time.perf_counter() - started
             _logger.info("neuron_shim: %d x %d is compiled (%.1f s).", rows, length, seconds[rows, length])
     return seconds
 
 
-def _ones(rows: int, length: int) -> dict[str, Any]:
+def _run(model: Any, given: Mapping[str, Any], generate: Mapping[str, Any] | None) -> None:
+    if generate is not None:
+        # generate wants the prompt on the CPU.
+        model.generate(**given, **{"max_new_tokens": 2, "min_new_tokens": 2, "do_sample": False, **generate})
+        return
+    device = next(model.parameters()).device
+    model(**{name: value.to(device) if hasattr(value, "to") else value for name, value in given.items()})
+
+
+def _whole_and_padded(rows: int, length: int) -> Iterator[dict[str, Any]]:
+    """Inputs without padding, and inputs with some.
+
+    transformers leaves the mask out where nothing is padded (masking_utils.py, ``_ignore_causal_mask_sdpa``), so the
+    two are compiled apart.
+    """
     import torch
 
-    return {name: torch.ones(rows, length, dtype=torch.long) for name in ("input_ids", "attention_mask")}
+    for padding in (0, 1)[: min(length, 2)]:
+        mask = torch.ones(rows, length, dtype=torch.long)
+        mask[:, :padding] = 0
+        yield {"input_ids": torch.ones_like(mask), "attention_mask": mask}
 
 
 @contextlib.contextmanager
