@@ -53,6 +53,7 @@ def check(train: Callable[..., Log], folder: Path, **settings: Any) -> None:
     assert not agrees(control, whole, within=1e-3)
 
 
+@pytest.mark.slow
 def test_one_process(tmp_path: Path) -> None:
     from .train import main
 

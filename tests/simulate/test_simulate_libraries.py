@@ -78,6 +78,7 @@ def assert_same_training(first: Training, second: Training) -> None:
         assert b["grad_norm"] == pytest.approx(a["grad_norm"], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_libraries_see_trainium(simulated: Callable[..., str], assets: Path) -> None:
     assert json.loads(simulated(USE, str(assets / "decoder"), "eager").splitlines()[-1]) == ALIKE
 

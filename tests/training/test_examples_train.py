@@ -35,6 +35,7 @@ def largest_difference(numbers: list[float], others: list[float]) -> float:
     return max(abs(a - b) for a, b in zip(numbers, others, strict=True))
 
 
+@pytest.mark.slow
 @each_example
 def test_one_process_trains_and_saves(example: Example, one_process: Callable[[Example], Run]) -> None:
     run = one_process(example)
