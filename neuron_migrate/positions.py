@@ -18,7 +18,7 @@ def in_new_text(result: FileResult) -> FileResult:
     if result.after is None or not result.findings:
         return result
     line = line_in_new_text(result.before, result.after)
-    findings = [_moved(finding, line) for finding in result.findings]
+    findings = [moved(finding, line) for finding in result.findings]
     if any(finding.within is not None for finding in findings):
         findings = _in_cells(findings, result.before, result.after)
     return replace(result, findings=tuple(findings))
@@ -32,16 +32,18 @@ def _in_cells(findings: list[Finding], before: bytes, after: bytes) -> list[Find
         {cell.number: cell.text.encode() for cell in notebook.parse(data.decode("utf-8-sig"), "").cells}
         for data in (before, after)
     )
-    moved = []
+    found = []
     for finding in findings:
         if finding.within is not None:
             line = line_in_new_text(old[finding.cell], new[finding.cell])
             finding = replace(finding, within=replace(finding.within, line=line(finding.within.line)))
-        moved.append(finding)
-    return moved
+        found.append(finding)
+    return found
 
 
-def _moved(finding: Finding, line: Callable[[int], int]) -> Finding:
+def moved(finding: Finding, line: Callable[[int], int]) -> Finding:
+    """A finding with its lines as ``line`` says that they are elsewhere."""
+
     def place(position: Position) -> Position:
         return replace(position, line=line(position.line))
 

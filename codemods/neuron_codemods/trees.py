@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 
 class Tree:
-    """The tree of one text in the language of a grammar: what its package's ``language()`` returns."""
+    """The tree of one text. ``grammar`` is the package of its language, and ``what`` is read with it: "YAML files"."""
 
-    def __init__(self, text: str, grammar: object) -> None:
-        tree_sitter = parser("tree_sitter", "files of this kind")
+    def __init__(self, text: str, grammar: str, what: str) -> None:
+        language = parser(grammar, what).language()
+        tree_sitter = parser("tree_sitter", what)
         self._data = text.encode("utf-8", "surrogatepass")
         self._ascii = len(self._data) == len(text)
-        self._tree = tree_sitter.Parser(tree_sitter.Language(grammar)).parse(self._data)
+        self._tree = tree_sitter.Parser(tree_sitter.Language(language)).parse(self._data)
 
     @property
     def root(self) -> Node:
@@ -28,7 +29,7 @@ class Tree:
 
     def span(self, node: Node) -> tuple[int, int]:
         """Where a node starts and ends in the text."""
-        return self._offset(node.start_byte), self._offset(node.end_byte)
+        return self.offset(node.start_byte), self.offset(node.end_byte)
 
     def text_of(self, node: Node) -> str:
         """The text of a node."""
@@ -49,7 +50,8 @@ class Tree:
             return []
         return [self.span(node) for node in self.walk() if node.is_error or node.is_missing]
 
-    def _offset(self, byte: int) -> int:
+    def offset(self, byte: int) -> int:
+        """The character at a byte."""
         return byte if self._ascii else self._characters[byte]
 
     @cached_property

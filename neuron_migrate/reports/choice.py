@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "sarif", "github")
 """What ``--output-format`` takes."""
-SUFFIXES = (".md", ".markdown", ".html", ".htm")
-"""What the file of ``--report`` may end in."""
+PAGES = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
+"""What the file of ``--report`` may end in, each with the module of its form."""
+SUFFIXES = tuple(PAGES)
 
 
 def make(name: str, mode: Mode, out: Output, err: Output, detail: Detail) -> Report:
@@ -40,9 +41,12 @@ def make(name: str, mode: Mode, out: Output, err: Output, detail: Detail) -> Rep
 
 def page(report: Report, path: str, mode: Mode) -> Report:
     """The same report, and a page for people beside it."""
+    from importlib import import_module
+
     from neuron_migrate.reports.page import PageReport
 
-    return _Both(report, PageReport(Path(path), writes=mode.writes, names=_names))
+    form = import_module(f"neuron_migrate.reports.{PAGES[Path(path).suffix.lower()]}")
+    return _Both(report, PageReport(Path(path), form.render, writes=mode.writes, names=_names))
 
 
 class _Both:

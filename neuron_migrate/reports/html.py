@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from neuron_migrate.reports.page import OUTCOMES, FileEntry, Page
+from neuron_migrate.reports.page import LEFT, OUTCOMES, FileEntry, Page
 
 if TYPE_CHECKING:
     from neuron_codemods.model import Finding
     from neuron_migrate.results import Problem
-
-LISTS = (("manual", "To do by hand"), ("review", "To review"))
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --soft: #59636e; --line: #d1d9e0; --field: #f6f8fa; --page: #fff;
@@ -69,7 +67,7 @@ def _body(page: Page) -> Iterator[str]:
     if problems:
         yield '<h2 class="manual">Not processed</h2>'
         yield from _table(("file", "reason"), [_problem(path, problem) for path, problem in problems])
-    for outcome, heading in LISTS:
+    for outcome, heading in LEFT:
         entries = page.with_outcome(outcome)
         if entries:
             yield f'<h2 class="{outcome}">{heading}</h2>'

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from neuron_migrate.reports.page import OUTCOMES, Page
+from neuron_migrate.reports.page import LEFT, OUTCOMES, Page
 
 if TYPE_CHECKING:
     from neuron_codemods.model import Finding
-
-LISTS = (("manual", "To do by hand"), ("review", "To review"))
 
 
 def render(page: Page) -> str:
@@ -27,7 +25,7 @@ def _lines(page: Page) -> Iterator[str]:
             place = path if problem.line is None else f"{path}:{problem.line}"
             yield f"- [ ] {_code(place)} {_text(problem.reason)}"
         yield ""
-    for outcome, heading in LISTS:
+    for outcome, heading in LEFT:
         entries = page.with_outcome(outcome)
         if entries:
             yield from (f"## {heading}", "")

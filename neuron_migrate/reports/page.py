@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from neuron_codemods.model import Finding
 
 OUTCOMES = ("rewritten", "review", "manual")
+LEFT = (("manual", "To do by hand"), ("review", "To review"))
+"""What is left for a person: the outcomes, each with its heading."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,13 @@ class Page:
 
 
 class PageReport:
-    """Collects the run and writes the page; the suffix of the file decides which form it has."""
+    """Collects the run and writes the page, in the form that ``render`` gives it."""
 
-    def __init__(self, path: Path, *, writes: bool, names: Callable[[], Mapping[str, str]] = dict) -> None:
+    def __init__(
+        self, path: Path, render: Callable[[Page], str], *, writes: bool, names: Callable[[], Mapping[str, str]] = dict
+    ) -> None:
         self._path = path
+        self._render = render
         self._names = names
         self._page = Page(writes)
 
@@ -105,11 +110,4 @@ class PageReport:
         """Write the page; raises ``OSError`` where that cannot be."""
         self._page.totals = totals
         self._page.names = self._names()
-        from neuron_migrate.reports import html, markdown
-
-        render = FORMS[self._path.suffix.lower()]
-        text = {"html": html.render, "markdown": markdown.render}[render](self._page)
-        self._path.write_text(text, encoding="utf-8", errors="backslashreplace")
-
-
-FORMS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
+        self._path.write_text(self._render(self._page), encoding="utf-8", errors="backslashreplace")

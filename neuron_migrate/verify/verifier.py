@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from neuron_migrate.documents.python import decode
 from neuron_migrate.lines import line_in_new_text
+from neuron_migrate.positions import moved
 from neuron_migrate.results import FileResult
 
 if TYPE_CHECKING:
@@ -59,14 +60,7 @@ class Verifier:
         found = list(self._findings(text))
         if result.after is not None and not written:  # then all places are those of the old text
             line = line_in_new_text(result.after, result.before)
-            found = [
-                replace(
-                    finding,
-                    start=replace(finding.start, line=line(finding.start.line)),
-                    end=replace(finding.end, line=line(finding.end.line)),
-                )
-                for finding in found
-            ]
+            found = [moved(finding, line) for finding in found]
         merged = sorted((*result.findings, *found), key=lambda finding: (finding.start, finding.code))
         return replace(result, findings=tuple(merged))
 

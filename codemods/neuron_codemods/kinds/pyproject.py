@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from neuron_codemods.edits import Edit
-from neuron_codemods.kinds import parser
 from neuron_codemods.requirements import layout
 from neuron_codemods.requirements.entries import Entry
 from neuron_codemods.texts import Parsed
@@ -43,8 +42,7 @@ _QUOTED = re.compile(r"""(["'])(.*)\1""", re.DOTALL)
 
 def parse(text: str, path: str) -> Pyproject:
     """A TOML file; a part that is no TOML is told by ``unread``."""
-    language = parser("tree_sitter_toml", "TOML files")
-    return Pyproject(text, Tree(text, language.language()))
+    return Pyproject(text, Tree(text, "tree_sitter_toml", "TOML files"))
 
 
 @dataclass(frozen=True)

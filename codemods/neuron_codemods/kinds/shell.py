@@ -13,10 +13,11 @@ from functools import cached_property
 from typing import Any
 
 from neuron_codemods.edits import Edit
-from neuron_codemods.kinds import by_name, parser
+from neuron_codemods.kinds import by_name
 from neuron_codemods.project import ModuleFacts, folder_of
 from neuron_codemods.source import Text, Token
 from neuron_codemods.texts import Lines, Parsed, Region, plain_region
+from neuron_codemods.trees import Tree
 
 _EXPANSION = re.compile(r"\$\{?[#!]?(\w+)")
 _WORD = re.compile(r"(?:\\(?!\r?\n).|[^\s\\])+", re.S)
@@ -105,12 +106,8 @@ class Shell(Parsed):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        grammar = parser("tree_sitter_bash", "shell scripts and commands")
-        tree_sitter = parser("tree_sitter", "shell scripts and commands")
-        data = text.encode("utf-8", "surrogatepass")
-        self._offsets = None if len(data) == len(text) else _offsets(text)
-        self.tree = tree_sitter.Parser(tree_sitter.Language(grammar.language())).parse(data)
-        self.root = self.tree.root_node
+        self._tree = Tree(text, "tree_sitter_bash", "shell scripts and commands")
+        self.root = self._tree.root
         self._removed: list[tuple[int, int]] = []
         self._gone: set[tuple[int, int]] = set()
 
@@ -118,11 +115,11 @@ class Shell(Parsed):
 
     def at(self, byte: int) -> int:
         """The character at a byte."""
-        return byte if self._offsets is None else self._offsets[byte]
+        return self._tree.offset(byte)
 
     def span(self, node: Any) -> tuple[int, int]:
         """The characters that a node takes."""
-        return self.at(node.start_byte), self.at(node.end_byte)
+        return self._tree.span(node)
 
     def raw(self, node: Any) -> str:
         """The text of a node."""
@@ -156,7 +153,7 @@ class Shell(Parsed):
     def statement(self, offset: int) -> tuple[int, int]:
         """The whole lines of the innermost statement that holds a place and starts its line."""
         best = self.line_start(offset), self.line_end(offset)
-        node = self.root
+        node: Any = self.root
         while node is not None:
             inside = [
                 child for child in node.children if self.at(child.start_byte) <= offset < self.at(child.end_byte)
@@ -479,11 +476,3 @@ def _is_condition(body: Any, node: Any) -> bool:
     if body.type == "case_item":
         return bool(node == body.child_by_field_name("value"))
     return False
-
-
-def _offsets(text: str) -> list[int]:
-    """For each byte of a text in UTF-8, the number of its character."""
-    found: list[int] = []
-    for number, character in enumerate(text):
-        found += [number] * len(character.encode("utf-8", "surrogatepass"))
-    return [*found, len(text)]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from neuron_codemods.kinds import parser
 from neuron_codemods.model import Position
 from neuron_codemods.source import Token
 from neuron_codemods.texts import Lines, Parsed, Region
@@ -35,8 +34,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 def parse(text: str, path: str) -> Yaml:
     """A YAML file; a part that cannot be read is told by ``unread``."""
-    grammar = parser("tree_sitter_yaml", "YAML files")
-    return Yaml(text, Tree(text, grammar.language()))
+    return Yaml(text, Tree(text, "tree_sitter_yaml", "YAML files"))
 
 
 @dataclass(frozen=True)
@@ -164,9 +162,10 @@ class Yaml(Parsed):
         """Commands as lists of their words."""
         for node in self.tree.walk("flow_sequence"):
             keys = self._keys(node)
-            scalars = [scalar for scalar in self.scalars if _inside(scalar.node, node)]
-            words = [scalar.value for scalar in scalars]
-            if not keys or keys[-1].lower() not in _COMMANDS or len(words) != len(node.named_children) or not words:
+            if not keys or keys[-1].lower() not in _COMMANDS:
+                continue
+            words = [scalar.value for scalar in self.scalars if _inside(scalar.node, node)]
+            if not words or len(words) != len(node.named_children):
                 continue
             if words[0].rpartition("/")[2] in ("sh", "bash"):
                 continue
