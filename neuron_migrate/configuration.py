@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from neuron_codemods.model import Settings
 from neuron_codemods.needles import asked_for
 from neuron_migrate.gitignore import PatternError, Patterns
 from neuron_migrate.ignores import excluding, slashed
@@ -26,22 +27,11 @@ class ConfigurationError(ValueError):
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What may be chosen about the migration of a file."""
-
-    select: tuple[str, ...] = ()
-    """Prefixes of rule codes; none means all that are on by default."""
-    ignore: tuple[str, ...] = ()
-    annotate: bool = False
-    shim: bool = True
-
-
-@dataclass(frozen=True)
 class Configuration:
     """One table, checked."""
 
     directory: str = ""
-    choices: Choices = Choices()
+    settings: Settings = field(default_factory=Settings)
     exclude: Patterns | None = field(default=None, compare=False)
     per_file_ignores: tuple[tuple[Patterns, tuple[str, ...]], ...] = field(default=(), compare=False)
 
@@ -49,15 +39,15 @@ class Configuration:
         """Whether a file, or a directory above it, is excluded."""
         return self.exclude is not None and _matches(self.exclude, self._relative(path))
 
-    def for_file(self, path: str) -> Choices:
-        """The choices for one file."""
+    def for_file(self, path: str) -> Settings:
+        """The settings for one file."""
         relative = self._relative(path)
         codes = [code for patterns, codes in self.per_file_ignores for code in codes if _matches(patterns, relative)]
         if not codes:
-            return self.choices
+            return self.settings
         # A code that is selected by a longer prefix would win over the shorter one that is ignored here.
-        selected = [one for one in self.choices.select if any(one.startswith(code) for code in codes)]
-        return replace(self.choices, ignore=(*self.choices.ignore, *codes, *selected))
+        selected = [one for one in self.settings.select if any(one.startswith(code) for code in codes)]
+        return replace(self.settings, ignore=(*self.settings.ignore, *codes, *selected))
 
     def _relative(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(path), self.directory) if self.directory else path
@@ -81,8 +71,8 @@ class Configurations:
         """The configuration of a file. Raises :class:`ConfigurationError`."""
         found = self._above(os.path.dirname(os.path.realpath(path))) if self._use else None
         configuration = found or Configuration()
-        choices = {key: value for key, value in self._given.items() if key != "exclude"}
-        configuration = replace(configuration, choices=replace(configuration.choices, **choices))
+        settings = {key: value for key, value in self._given.items() if key != "exclude"}
+        configuration = replace(configuration, settings=replace(configuration.settings, **settings))
         return replace(configuration, exclude=None) if "exclude" in self._given else configuration
 
     def needles(self, paths: Iterable[str]) -> tuple[bytes, ...]:
@@ -90,7 +80,7 @@ class Configurations:
         found: dict[bytes, None] = {}
         for path in paths:
             try:
-                select = self.of(os.path.join(path, NAME)).choices.select
+                select = self.of(os.path.join(path, NAME)).settings.select
             except ConfigurationError:  # reported with the files that it is about
                 continue
             found.update(dict.fromkeys(asked_for(select)))
@@ -122,7 +112,7 @@ class Configurations:
             if not KEYS[key].fits(value):
                 raise ConfigurationError(f"{_place(path)}: {key} must be {KEYS[key].described}")
         try:
-            choices = Choices(
+            settings = Settings(
                 select=self._prefixes(table.get("select", ())),
                 ignore=self._prefixes(table.get("ignore", ())),
                 annotate=table.get("annotate", False),
@@ -136,7 +126,7 @@ class Configurations:
             raise ConfigurationError(f"{_place(path)}: the pattern {error}") from error
         except ValueError as error:
             raise ConfigurationError(f"{_place(path)}: {error}") from error
-        return Configuration(os.path.dirname(path), choices, exclude, per_file)
+        return Configuration(os.path.dirname(path), settings, exclude, per_file)
 
 
 def _is_texts(value: object) -> bool:

@@ -8,7 +8,6 @@ configuration of the file's project. https://microsoft.github.io/language-server
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from neuron_codemods import Migration, Settings, SourceError, migrate
+from neuron_codemods import Migration, SourceError, migrate
 from neuron_codemods.needles import concerns
 from neuron_migrate import __version__, catalog
 from neuron_migrate.configuration import ConfigurationError, Configurations
@@ -95,9 +94,7 @@ def _migration(document: TextDocument) -> Migration:
     configuration = Configurations({}, use=True, prefixes=catalog.prefixes).of(path)
     if configuration.excludes(path):
         return Migration(text, False)
-    choices = configuration.for_file(path)
-    settings = Settings(**asdict(choices))
-    return migrate(text, path=Path(path).name, settings=settings)
+    return migrate(text, path=Path(path).name, settings=configuration.for_file(path))
 
 
 def _diagnostic(document: TextDocument, finding: Finding) -> types.Diagnostic:

@@ -38,7 +38,7 @@ def run(
 
 
 def _configured(scan: Scan, configurations: Configurations) -> Iterator[FileResult | Job]:
-    """Each file with the choices of its own project; without those that the project excludes."""
+    """Each file with the settings of its own project; without those that the project excludes."""
     for entry in scan.entries:
         if isinstance(entry, FileResult):
             yield entry

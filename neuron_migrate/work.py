@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from neuron_migrate.configuration import Choices
+from neuron_codemods.model import Settings
 from neuron_migrate.scan import Hit
 
 
@@ -12,4 +12,4 @@ class Job(NamedTuple):
     """One file to migrate."""
 
     hit: Hit
-    choices: Choices
+    settings: Settings

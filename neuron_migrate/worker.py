@@ -8,7 +8,6 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 from neuron_codemods.model import SourceError
@@ -32,10 +31,7 @@ def collect(job: Job) -> ModuleFacts | Problem | None:
 
 def migrate(job: Job, project: Project) -> FileResult:
     """The migrated file."""
-    from neuron_codemods.model import Settings
-
-    hit, choices = job
-    settings = Settings(**asdict(choices))
+    hit, settings = job
     migrated = _guarded(lambda: document(hit.kind).migrate(hit.data, hit.path, settings, project))
     if isinstance(migrated, Problem):
         return FileResult(hit.path, hit.data, problem=migrated)
