@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from neuron_codemods import data
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.project import Derived, bases, init_parameters, own_names
 
 _LONGEST_CHAIN = 8
@@ -145,7 +144,7 @@ def _above(module: Module, definition: ast.ClassDef, left: int) -> Iterator[Kind
             yield Kind(kind.native, kind.is_neuron, (derived, *kind.way))
 
 
-@lru_cache(maxsize=256)
+@once
 def class_kind(module: Module, definition: ast.ClassDef, classes: frozenset[str]) -> Kind | None:
     """What the definition of a class derives from, if that is one of these native classes."""
     return next((kind for kind in _above(module, definition, _LONGEST_CHAIN) if kind.native in classes), None)

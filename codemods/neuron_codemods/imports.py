@@ -399,6 +399,8 @@ class Plan:
 
     def _merge_into_hosts(self) -> None:
         """Add names to an import that the top of the file already has from the same native module."""
+        if not (self.sites or self.required):
+            return
         hosts = self._hosts()
         added: dict[str, list[Imported]] = defaultdict(list)
         for site in self.sites.values():

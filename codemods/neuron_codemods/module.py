@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from typing import Any, TypeVar, cast
 
 from neuron_codemods import data, fstrings, scopes
 from neuron_codemods.data import Symbol
 from neuron_codemods.project import Project, bases
-from neuron_codemods.scopes import Binding, Reference, Scope
+from neuron_codemods.scopes import Binding, Reference, Scope, ScopeTree
 from neuron_codemods.source import Source, parse_expression
 from neuron_codemods.xla.table import is_stack
 
@@ -79,23 +80,75 @@ def _branches(module: Module, binding: Binding) -> Iterator[tuple[ast.AST, objec
             below = above
 
 
+@dataclass(eq=False)
+class _Syntax:
+    """What is in a text, whatever the project around it."""
+
+    source: Source
+    names: ScopeTree
+    unplaced: set[ast.AST] = field(default_factory=set)
+    bindings: dict[tuple[Scope, str], _Bindings] = field(default_factory=dict)
+    is_read: bool = False
+    """Whether the annotations in strings are among the names."""
+    is_placed: bool = False
+    """Whether the parts of f-strings have their places."""
+
+    @classmethod
+    def of(cls, text: str, path: str) -> _Syntax:
+        source = Source(text, path)
+        return cls(source, scopes.build(source.tree))
+
+
+class _Kept:
+    """Trees that will be asked for again: the first ones, up to a number of characters."""
+
+    LIMIT = 1_000_000
+    """A character of source takes some 50 bytes as a tree with its scopes."""
+
+    def __init__(self) -> None:
+        self._by_text: dict[str, _Syntax] = {}
+        self._size = 0
+
+    def keep(self, syntax: _Syntax) -> None:
+        text = syntax.source.text
+        if self._size + len(text) <= self.LIMIT and text not in self._by_text:
+            self._by_text[text] = syntax
+            self._size += len(text)
+
+    def take(self, text: str) -> _Syntax | None:
+        syntax = self._by_text.pop(text, None)
+        if syntax is not None:
+            self._size -= len(text)
+        return syntax
+
+
+_KEPT = _Kept()
+
+
 class Module:
     """A parsed text with its names resolved. Nothing here changes it."""
 
     def __init__(
         self, text: str, path: str = "<text>", project: Project | None = None, select: tuple[str, ...] = ()
     ) -> None:
-        self.source = Source(text, path)
         self.path = path
         self.project = project or Project()
         self.select = select
-        self.names = scopes.build(self.source.tree)
-        self._unplaced: set[ast.AST] = set()
-        self._bindings: dict[tuple[Scope, str], _Bindings] = {}
-        for reference in list(self._read_annotations()):
-            reference.scope.references.append(reference)
+        self.answers: dict[tuple[object, ...], Any] = {}
+        """What was asked through :func:`once`."""
+        self._resolved: dict[ast.AST, str | None] = {}
+        self._syntax = _KEPT.take(text) or _Syntax.of(text, path)
+        self.source, self.names = self._syntax.source, self._syntax.names
+        if not self._syntax.is_read:
+            for reference in list(self._read_annotations()):
+                reference.scope.references.append(reference)
+            self._syntax.is_read = True
         if fstrings.NEEDED:
             self._place_fstrings()
+
+    def keep(self) -> None:
+        """Let the next module of the same text have its tree: a text is looked at twice, alone and in its project."""
+        _KEPT.keep(self._syntax)
 
     def asks_for(self, prefix: str) -> bool:
         """Whether the caller selected rules whose codes begin so, and not just rules of any kind."""
@@ -138,8 +191,8 @@ class Module:
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that a statement is in."""
         above = self.names.parents[statement]
-        for field in ("body", "orelse", "finalbody"):
-            body = getattr(above, field, None)
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(above, name, None)
             if isinstance(body, list) and statement in body:
                 return body
         raise ValueError("a statement outside of every block")
@@ -171,9 +224,9 @@ class Module:
 
     def _bound(self, home: Scope, name: str) -> _Bindings:
         key = (home, name)
-        if key not in self._bindings:
-            self._bindings[key] = _Bindings.of(self, home.bindings[name])
-        return self._bindings[key]
+        if key not in self._syntax.bindings:
+            self._syntax.bindings[key] = _Bindings.of(self, home.bindings[name])
+        return self._syntax.bindings[key]
 
     def _last_before(self, bound: _Bindings, node: ast.Name) -> Binding | None:
         """The last binding before a use; an assignment does not precede the uses in its own expressions."""
@@ -188,7 +241,9 @@ class Module:
 
     def resolve(self, node: ast.AST) -> str | None:
         """The dotted name an expression stands for (``transformers.Trainer``), through imports and aliases."""
-        return self._resolve(node, _LONGEST_CHAIN)
+        if node not in self._resolved:
+            self._resolved[node] = self._resolve(node, _LONGEST_CHAIN)
+        return self._resolved[node]
 
     def _resolve(self, node: ast.AST, left: int) -> str | None:
         attributes: list[str] = []
@@ -376,25 +431,24 @@ class Module:
 
     def is_placed(self, node: ast.AST) -> bool:
         """Whether a node's position can be trusted (False inside an f-string that could not be read)."""
-        return node not in self._unplaced
+        return node not in self._syntax.unplaced
 
     # Positions and strings ------------------------------------------------------------------------------------
 
     def _place_fstrings(self) -> None:
-        if not (self.uses_neuron or self.uses_stack):
+        if self._syntax.is_placed or not (self.uses_neuron or self.uses_stack):
             return
+        self._syntax.is_placed = True
         wanted = {binding.name for binding in self.neuron_bindings}
-        for node in ast.walk(self.source.tree):
-            if isinstance(node, ast.JoinedStr) and not isinstance(
-                self.names.parents.get(node), (ast.JoinedStr, ast.FormattedValue)
-            ):
+        for node in self.names.fstrings:
+            if not isinstance(self.names.parents.get(node), (ast.JoinedStr, ast.FormattedValue)):
                 inner = [item for item in ast.walk(node) if isinstance(item, (ast.Name, ast.Attribute))]
                 interesting = any(
                     isinstance(item, ast.Attribute) or (isinstance(item, ast.Name) and item.id in wanted)
                     for item in inner
                 )
                 if interesting and not fstrings.correct_positions(self.source, node):
-                    self._unplaced.update(ast.walk(node))
+                    self._syntax.unplaced.update(ast.walk(node))
 
     def _read_annotations(self) -> Iterator[Reference]:
         for constant in self.names.annotations:
@@ -409,7 +463,7 @@ class Module:
             for node in ast.walk(tree):
                 if isinstance(node, (ast.Name, ast.Attribute)):
                     if start is None:
-                        self._unplaced.add(node)
+                        self._syntax.unplaced.add(node)
                     else:
                         place = start + len(text) - len(text.lstrip())
                         first, last = (
@@ -432,6 +486,22 @@ class Module:
         start, _ = self.source.span(constant)
         literal = self.source.segment(constant)
         return start + 1 if literal[:1] in ("'", '"') and literal[1:-1] == constant.value else None
+
+
+Asked = TypeVar("Asked", bound=Callable[..., Any])
+
+
+def once(question: Asked) -> Asked:
+    """For what several rules ask about a module: the answer is kept with the module, and goes with it."""
+
+    @wraps(question)
+    def ask(module: Module, *about: Any) -> Any:
+        key = (question, *about)
+        if key not in module.answers:
+            module.answers[key] = question(module, *about)
+        return module.answers[key]
+
+    return cast("Asked", ask)
 
 
 def _is_elsewhere(qualified: str) -> bool:

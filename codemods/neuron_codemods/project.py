@@ -59,7 +59,7 @@ class ModuleFacts:
     asks: frozenset[str] = frozenset()
     """The folders with compiled models that the file loads and whose original models it does not say."""
 
-    @property
+    @cached_property
     def dotted(self) -> tuple[str, ...]:
         """The parts of the path as a dotted module name: ``src/train/model.py`` -> (src, train, model)."""
         parts = PurePath(self.path).with_suffix("").parts
@@ -102,10 +102,15 @@ class Project:
 
     def resolve(self, qualified: str) -> str:
         """Follow a name imported from another file of the project to what it is there."""
-        for facts, name in self._places(qualified):
-            if name in facts.exports:
-                return facts.exports[name]
-        return qualified
+        found = self._resolved.get(qualified)
+        if found is None:
+            exports = (facts.exports[name] for facts, name in self._places(qualified) if name in facts.exports)
+            found = self._resolved[qualified] = next(exports, qualified)
+        return found
+
+    @cached_property
+    def _resolved(self) -> dict[str, str]:
+        return {}
 
     @cached_property
     def scripts(self) -> dict[str, list[ModuleFacts]]:
@@ -157,15 +162,24 @@ class Project:
             if facts.dotted[-len(parts) :] == parts:
                 yield from (f"{module}.{name}" for name in facts.classes)
 
-    def _places(self, qualified: str, left: int = _LONGEST_CHAIN) -> Iterator[tuple[ModuleFacts, str]]:
-        """The files that a dotted name may lead to, each with the name there."""
+    def _places(
+        self, qualified: str, left: int = _LONGEST_CHAIN, seen: dict[str, int] | None = None
+    ) -> Iterator[tuple[ModuleFacts, str]]:
+        """The files that a dotted name may lead to, each with the name there.
+
+        Files may pass a name to each other in a circle: ``seen`` holds how far each name was followed already.
+        """
+        seen = {} if seen is None else seen
+        if seen.get(qualified, -1) >= left:
+            return
+        seen[qualified] = left
         module, _, name = qualified.rpartition(".")
         parts = tuple(part for part in module.split(".") if part)
         for facts in self._by_last_name.get(parts[-1], ()) if parts else ():
             if facts.dotted[-len(parts) :] == parts:
                 yield facts, name
                 if name in facts.passes and left:
-                    yield from self._places(facts.passes[name], left - 1)
+                    yield from self._places(facts.passes[name], left - 1, seen)
 
     def carries(self, qualified: str, place: int | str) -> bool:
         """Whether what a function of another file is given at a place or by a name only told sizes to a model load."""
@@ -242,6 +256,7 @@ def collect(text: str, path: str) -> ModuleFacts:
         if isinstance(node, ast.ClassDef) and node.bases
     }
     originals, asks = folders(module)
+    module.keep()
     carriers, sizes = _parallelism(module) if "tensor_parallel" in text or "trn_config" in text else ((), ())
     return ModuleFacts(
         path,

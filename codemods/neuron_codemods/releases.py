@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from enum import Enum
-from functools import lru_cache
 
 from neuron_codemods.data import RELEASES, keywords, members, release_key
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import attributes, imported
 from neuron_codemods.values import ARGUMENT_CLASSES, SFT_CONFIG, SFT_TRAINER, TRAINER_CLASSES, is_neuron
 
@@ -22,7 +21,7 @@ class Era(Enum):
     EITHER = "any release"
 
 
-@lru_cache(maxsize=16)
+@once
 def era(module: Module) -> Era:
     """The generation of defaults that a module relied on."""
     first, last = bounds(module)
@@ -31,7 +30,7 @@ def era(module: Module) -> Era:
     return Era.NEW if first >= (0, 4, 0) else Era.EITHER
 
 
-@lru_cache(maxsize=16)
+@once
 def bounds(module: Module) -> tuple[Release, Release]:
     """The first and the last release that had everything a module uses."""
     ranges = [(symbol.first, symbol.last) for _, symbol in imported(module)]

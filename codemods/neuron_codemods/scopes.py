@@ -106,6 +106,7 @@ class ScopeTree:
     calls: list[ast.Call] = field(default_factory=list)
     attributes: list[ast.Attribute] = field(default_factory=list)
     strings: list[ast.Constant] = field(default_factory=list)
+    fstrings: list[ast.JoinedStr] = field(default_factory=list)
     imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
     statements: list[ast.stmt] = field(default_factory=list)
     annotations: list[ast.Constant] = field(default_factory=list)
@@ -238,6 +239,10 @@ class _Builder:
             self.result.strings.append(node)
             if self.in_annotation:
                 self.result.annotations.append(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        self.result.fstrings.append(node)
+        self.descend(node)
 
     def visit_Import(self, node: ast.Import) -> None:
         self.result.imports.append(node)

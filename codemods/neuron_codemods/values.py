@@ -10,7 +10,7 @@ from functools import lru_cache
 from neuron_codemods import data
 from neuron_codemods.derivation import Kind, called_kind, kind_of
 from neuron_codemods.edits import CallEdit, Edit, Holder
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.scopes import Binding
 
 ARGUMENTS = frozenset({"transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments"})
@@ -149,7 +149,7 @@ def trainer_kind(module: Module, call: ast.Call) -> Kind | None:
     return called_kind(module, call, TRAINER_CLASSES)
 
 
-@lru_cache(maxsize=16)
+@once
 def all_arguments(module: Module) -> tuple[Arguments, ...]:
     """Every place in a module where training arguments are made."""
     return tuple(_arguments(module))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from neuron_codemods import data
 from neuron_codemods.data import Symbol
@@ -22,7 +21,7 @@ from neuron_codemods.diffusion.given import (
     text_at,
 )
 from neuron_codemods.diffusion.pipelines import LOADING, PIPELINES, Pipeline
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import attributes, imported, star_uses
 from neuron_codemods.scopes import Binding
 from neuron_codemods.values import UNKNOWN, literal
@@ -139,7 +138,7 @@ class Loads:
         return load
 
 
-@lru_cache(maxsize=16)
+@once
 def all_loads(module: Module) -> Loads:
     """The loads of Neuron pipelines in a module, each rewritten or with the reason why not."""
     found = Loads()

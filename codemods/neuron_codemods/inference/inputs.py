@@ -6,12 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from neuron_codemods.inference.flow import origins
 from neuron_codemods.inference.loads import Load, load_of
 from neuron_codemods.inference.uses import rewritten_loads
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 
 TEXT, OTHER = "tokenizer", "processor"
 _KINDS = re.compile(r"(Tokenizer(Fast)?|Processor|FeatureExtractor)$")
@@ -34,7 +33,7 @@ class ModelCall:
     """Inputs whose origin is not in this module."""
 
 
-@lru_cache(maxsize=16)
+@once
 def model_calls(module: Module) -> tuple[ModelCall, ...]:
     done = rewritten_loads(module)
     found = []

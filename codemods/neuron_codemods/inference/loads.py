@@ -15,7 +15,7 @@ from functools import lru_cache
 from neuron_codemods.data import Symbol, keywords
 from neuron_codemods.edits import Holder
 from neuron_codemods.inference.flow import origins
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import is_called_otherwise
 from neuron_codemods.scopes import Binding
 from neuron_codemods.values import UNKNOWN, constant, entries, is_plain, keyword, literal, named, visible
@@ -132,7 +132,7 @@ def family_of(symbol: Symbol) -> str:
     return SEQ2SEQ if _SEQ2SEQ.search(symbol.native) else ENCODER
 
 
-@lru_cache(maxsize=16)
+@once
 def loads(module: Module) -> tuple[Load, ...]:
     """The loads of compiled models in a module."""
     if not module.uses_neuron:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from neuron_codemods.data import Symbol
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, InsertLines, RemoveStatement
@@ -32,7 +31,7 @@ from neuron_codemods.inference.loads import (
 )
 from neuron_codemods.inference.uses import Named, reached, rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import is_called_otherwise, without_native
 from neuron_codemods.scopes import Binding
 from neuron_codemods.values import (
@@ -92,7 +91,7 @@ def _is_pipeline(symbol: Symbol) -> bool:
     return symbol.name == "pipeline" and is_called_otherwise(symbol)
 
 
-@lru_cache(maxsize=16)
+@once
 def _pipelines(module: Module) -> tuple[Pipeline, ...]:
     found = []
     for call in module.calls if module.uses_neuron else ():
@@ -102,7 +101,7 @@ def _pipelines(module: Module) -> tuple[Pipeline, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=16)
+@once
 def _named(module: Module) -> tuple[tuple[Named, tuple[Problem, ...]], ...]:
     by_call = {item.call: item for item in _pipelines(module)}
     found = []
@@ -120,7 +119,7 @@ def _named(module: Module) -> tuple[tuple[Named, tuple[Problem, ...]], ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=16)
+@once
 def rewritten_pipelines(module: Module) -> tuple[Pipeline, ...]:
     """The pipelines that are rewritten: all uses of the name are understood."""
     held = {use for name, problems in _named(module) if problems for use in name.uses}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from neuron_codemods.data import Symbol
 from neuron_codemods.edits import AnyEdit, RenameAttribute, RenameImport, RenameStar
 from neuron_codemods.inference.loads import CONFIG_MAKERS, LOADERS, Problem, is_compiled, loads
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import attributes, imported, star_uses
 from neuron_codemods.scopes import Binding
 
@@ -53,7 +52,7 @@ class CompiledClass:
     problems: tuple[Problem, ...]
 
 
-@lru_cache(maxsize=16)
+@once
 def compiled_classes(module: Module) -> tuple[CompiledClass, ...]:
     by_call = {load.call: load for load in loads(module)}
     found = []
@@ -63,7 +62,7 @@ def compiled_classes(module: Module) -> tuple[CompiledClass, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=16)
+@once
 def rewritten_loads(module: Module):  # type: ignore[no-untyped-def]
     """The loads of which class and settings are rewritten: all uses of the class are understood."""
     held = {use for found in compiled_classes(module) if found.problems for use in found.named.uses}

@@ -7,9 +7,8 @@ shape is asked for in the old one, only where something else is old for certain.
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 
 STILL_TAKEN = frozenset(
     ("gradient_checkpointing gradient_checkpointing_kwargs torch_dtype low_cpu_mem_usage truncation_mode tp_plan ")  # noqa: SIM905
@@ -18,7 +17,7 @@ STILL_TAKEN = frozenset(
 """Old spellings that are still taken, or were until lately: a script of today may have them."""
 
 
-@lru_cache(maxsize=16)
+@once
 def is_older(module: Module) -> bool:
     """Whether a file spells something in a way that the libraries of today refuse."""
     from neuron_codemods.renames import argument_keywords, loading_keywords, moved_names, trainer_parameters

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
 from neuron_codemods.edits import Change
 from neuron_codemods.given import Given, logging_dir, report_to, warmup_ratio
 from neuron_codemods.model import Case, Outcome, Rule
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.renames import by_row
 from neuron_codemods.renames.age import STILL_TAKEN
 from neuron_codemods.renames.libraries import (
@@ -87,7 +86,7 @@ def _unread(module: Module, made: Arguments) -> Iterator[Change]:
             yield Change(Outcome.MANUAL, item.value, message)
 
 
-@lru_cache(maxsize=16)
+@once
 def _mentioned(module: Module) -> tuple[str, ...]:
     """The old names that a file mentions as a text, or as a keyword of something that is no class of arguments."""
     known = {holder for made in made_configs(module) for holder in made.holders}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 
 from neuron_codemods.data.renames import Rename, renames
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.training.parallel import trains
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
@@ -76,7 +76,7 @@ def old_keywords() -> frozenset[str]:
 # Arguments ----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=16)
+@once
 def made_configs(module: Module) -> tuple[Arguments, ...]:
     """Every place where arguments of a trainer are made and no rule of training on Neuron sees to them."""
     return tuple(item for item in _made(module) if not is_served(module, item.native))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from neuron_codemods.derivation import kind_of
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.values import keyword
 
 ACCELERATOR = "accelerate.Accelerator"
@@ -14,7 +13,7 @@ PLUGINS = ("trn_config", "mp_plugin", "tp_plugin")
 """The keywords under which the releases took the parallel sizes."""
 
 
-@lru_cache(maxsize=16)
+@once
 def accelerators(module: Module) -> tuple[ast.Call, ...]:
     """The calls that make a ``NeuronAccelerator``, also of a class derived from it."""
     found = []

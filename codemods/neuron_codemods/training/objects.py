@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from neuron_codemods.derivation import enclosing_kind, kind_of
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.training.accelerators import ACCELERATOR
 from neuron_codemods.values import ARGUMENT_CLASSES, TRAINER_CLASSES, arguments_of, is_neuron, trainer_kind
 
@@ -96,7 +95,7 @@ def kept_in_self(module: Module, node: ast.Attribute) -> list[ast.expr]:
     return _assigned(module).get((owner_class, node.attr), [])
 
 
-@lru_cache(maxsize=16)
+@once
 def _assigned(module: Module) -> dict[tuple[ast.ClassDef | None, str], list[ast.expr]]:
     table: dict[tuple[ast.ClassDef | None, str], list[ast.expr]] = {}
     for statement in module.names.statements:

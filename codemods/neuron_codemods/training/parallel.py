@@ -9,10 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from neuron_codemods.derivation import Kind, called_kind, class_kind, kind_of
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import attributes, imported, is_called_otherwise, star_uses
 from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.values import (
@@ -86,7 +85,7 @@ class Load:
         return self.call.func.attr
 
 
-@lru_cache(maxsize=16)
+@once
 def loads(module: Module) -> tuple[Load, ...]:
     """The model loads of a module that trains with Optimum Neuron."""
     if not trains(module):
@@ -94,7 +93,7 @@ def loads(module: Module) -> tuple[Load, ...]:
     return tuple(_loads(module))
 
 
-@lru_cache(maxsize=16)
+@once
 def trains(module: Module) -> bool:
     """Whether a module has to do with training on Optimum Neuron: it uses a class or function of that side."""
     if not module.uses_neuron:
@@ -117,7 +116,7 @@ def _made(module: Module) -> Iterator[Kind | None]:
             yield class_kind(module, statement, _MADE)
 
 
-@lru_cache(maxsize=16)
+@once
 def uses_lora(module: Module) -> bool:
     """Whether a module trains adapters with PEFT."""
     for call in module.calls:

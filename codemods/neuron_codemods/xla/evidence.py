@@ -10,9 +10,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.scopes import Binding
 
 NEURON, OTHER = "neuron", "other"
@@ -30,7 +29,7 @@ _OTHER_MODULE = re.compile(r"(^|[._])tpu([._]|$)|^jax($|\.)")
 _OTHER_PJRT = frozenset({"TPU", "GPU", "CUDA", "ROCM"})
 
 
-@lru_cache(maxsize=16)
+@once
 def is_on(module: Module) -> bool:
     """Whether the rules of this room look at a module."""
     if imports_neuron(module):
@@ -41,7 +40,7 @@ def is_on(module: Module) -> bool:
     return told == NEURON if told else _project(module) != OTHER
 
 
-@lru_cache(maxsize=16)
+@once
 def imports_neuron(module: Module) -> bool:
     """Whether a module imports something that only exists for Neuron."""
     return module.uses_neuron or any(

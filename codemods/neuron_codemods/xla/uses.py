@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from neuron_codemods.edits import EraseAttribute
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.scopes import Binding, Reference
 from neuron_codemods.xla import evidence, table
 from neuron_codemods.xla.table import Name
@@ -59,7 +58,7 @@ def called(module: Module, use: Use) -> ast.Call | None:
     return None
 
 
-@lru_cache(maxsize=16)
+@once
 def all_uses(module: Module) -> tuple[Use, ...]:
     """Every use of a name that the table knows, in the order of places."""
     if not evidence.is_on(module):
@@ -108,7 +107,7 @@ def is_stack_import(binding: Binding) -> bool:
     return binding.qualified is not None and table.is_stack(binding.qualified)
 
 
-@lru_cache(maxsize=16)
+@once
 def bindings(module: Module) -> tuple[Binding, ...]:
     """Every import of the XLA stack, in every scope."""
     return tuple(

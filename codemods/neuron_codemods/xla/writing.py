@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from neuron_codemods import imports
 from neuron_codemods.edits import Edit
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.source import Source
 from neuron_codemods.statements import first_line_statement, string_lines
 from neuron_codemods.values import literal
@@ -107,7 +106,7 @@ class _Start:
     is_conditional: bool
 
 
-@lru_cache(maxsize=16)
+@once
 def _starts(module: Module) -> tuple[_Start, ...]:
     starts = [call for call in module.calls if module.resolve(call.func) == INIT]
     starts = starts or [call for call in module.calls if module.resolve(call.func) in _STARTERS]
