@@ -169,6 +169,8 @@ class Module:
         """The innermost statement that holds a node (or the node itself)."""
         if isinstance(node, ast.stmt):
             return node
+        if isinstance(node, ast.keyword) and node not in self.names.parents:
+            node = node.value  # an entry of a mapping, which stands in no tree
         for above in self.ancestors(node):
             if isinstance(above, ast.stmt):
                 return above

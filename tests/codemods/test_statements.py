@@ -384,6 +384,14 @@ def test_words_in_a_string_suppress_nothing() -> None:
     assert migrate(text, settings=NAMES).changed
 
 
+def test_annotate_marks_the_entry_of_a_mapping() -> None:
+    text = (
+        "from optimum.neuron import NeuronTrainingArguments\n\nsettings = {\n"
+        '    "output_dir": "out",\n    "zero_1": True,\n}\nargs = NeuronTrainingArguments(**settings)\n'
+    )
+    assert "\n# NOTE(neuron-migrate NM110): zero_1 goes" in migrate(text, settings=Settings(annotate=True)).text
+
+
 def test_annotate_writes_review_findings() -> None:
     text = 'from optimum.neuron import NeuronTrainer\n\n__all__ = ["NeuronTrainer"]\n'
     settings = Settings(select=("NM101",), annotate=True)
