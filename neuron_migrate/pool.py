@@ -13,8 +13,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from neuron_migrate import collector
 from neuron_migrate.work import Job
 
 Answer = TypeVar("Answer")
@@ -44,9 +45,10 @@ class Pool:
         size = max(1, min(LARGEST_BATCH, len(jobs) // (self._jobs * 4)))
         batches = [jobs[start : start + size] for start in range(0, len(jobs), size)]
         futures: list[Future[list[Answer]]] = []
+        self.close()
         try:
-            executor = self._started()
-            futures = [executor.submit(_batch, work, batch) for batch in batches]
+            executor = self._started(work)
+            futures = [executor.submit(_batch, batch) for batch in batches]
         except BrokenProcessPool:  # so early that not all is submitted yet
             pass
         for index, batch in enumerate(batches):
@@ -64,14 +66,17 @@ class Pool:
             self.close()
             self._jobs = 1
         try:
-            return self._started().submit(_batch, work, [job]).result()[0]
+            answers: list[Answer] = self._started(work).submit(_batch, [job]).result()
+            return answers[0]
         except BrokenProcessPool:
             self.close()
             return died(job)
 
-    def _started(self) -> ProcessPoolExecutor:
+    def _started(self, work: Callable[[Job], Any]) -> ProcessPoolExecutor:
+        # What is known of all files of a large project is part of the work. It goes to each process once, and not
+        # with each batch; a process that is forked anew for that has the rules already.
         if self._executor is None:
-            self._executor = ProcessPoolExecutor(self._jobs, self._context, initializer=_begin)
+            self._executor = ProcessPoolExecutor(self._jobs, self._context, initializer=_begin, initargs=(work,))
         return self._executor
 
     def close(self) -> None:
@@ -92,11 +97,18 @@ class Pool:
             self._executor = None
 
 
-def _begin() -> None:
+_work: Callable[[Job], Any]
+"""What this process was started for."""
+
+
+def _begin(work: Callable[[Job], Any]) -> None:
+    global _work
     # Ctrl-C reaches every process of the terminal. The command decides what it means, not the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    collector.rest()
+    _work = work
 
 
-def _batch(work: Callable[[Job], Answer], jobs: Sequence[Job]) -> list[Answer]:
-    return [work(job) for job in jobs]
+def _batch(jobs: Sequence[Job]) -> list[Any]:
+    return [_work(job) for job in jobs]

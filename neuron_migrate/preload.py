@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from neuron_codemods import collect, migrate
+from neuron_codemods import collect, migrate, registry
 from neuron_migrate import worker
 
-__all__ = ["collect", "migrate", "worker"]
+__all__ = ["collect", "migrate", "registry", "worker"]
+
+registry.rules()

@@ -67,9 +67,11 @@ def _processors() -> int:
 
 def _serially(jobs: list[Job], tick: Callable[[], None]) -> Iterator[FileResult]:
     from neuron_migrate import worker
+    from neuron_migrate.collector import resting
 
-    facts = _ticked(map(worker.collect, jobs), tick)
-    return _migrated(jobs, facts, tick, lambda work, sound: map(work, sound))
+    with resting():
+        facts = _ticked(map(worker.collect, jobs), tick)
+        yield from _migrated(jobs, facts, tick, map)
 
 
 def _pooled(jobs: list[Job], workers: int, tick: Callable[[], None]) -> Iterator[FileResult]:
