@@ -6,7 +6,9 @@ comment by which it is found again in the migrated text. Lines keep their number
 
 from __future__ import annotations
 
+import ast
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +21,7 @@ _MASK, _MORE, _SHOWN = "\ue000", "\ue001", "\ue002"
 _LINE = re.compile(r"(?P<indent>[ \t]*)(?P<head>(?:[\w.,\[\] ]+=[ \t]*)?)(?P<sign>%%?|!!?)(?P<body>.*)", re.S)
 _HELP = re.compile(r"[ \t]*(?:\?{1,2}[ \t]*[%\w.*]+|[%\w.*]+\?{1,2})[ \t]*(?:\r?\n)?")
 _SHELL_MAGICS = re.compile(r"(?:pip|conda|uv|mamba|micromamba)\b")
+_ENVIRONMENT = re.compile(r"(?:set_)?env[ \t]+(?P<name>[A-Za-z_]\w*)(?P<between>=|[ \t]+)(?P<value>\S[^\r\n]*?)[ \t]*")
 _SHELL_WORDS = re.compile(r"(?:sx|system|bash|sh)[ \t]+")
 _PYTHON_MAGICS = re.compile(r"(?:time|timeit|prun|memit)[ \t]+(?=[^-\s])")
 
@@ -59,6 +62,8 @@ class Magic:
     """What stands before it, on each of its lines: ``!``."""
     suffix: str = ""
     """What stands behind it."""
+    variable: str = ""
+    """For ``%env NAME=value``, what stands between the name and the value; ``inner`` is the assignment of a shell."""
     shown: bool = False
     """Whether the text is Python and stays in the program: ``%time trainer.train()``, ``Trainer?``."""
 
@@ -78,7 +83,7 @@ class Masked:
         """A migrated text with the masked lines in their places; ``inners`` are their migrated texts."""
         if not self.magics:
             return text
-        text = re.sub(f"(?:\r\n|\r|\n)[ \t]*#{_MORE}", "", text)
+        text = _on_one_line(re.sub(f"(?:\r\n|\r|\n)[ \t]*#{_MORE}", "", text))
         gone = [index for index, inner in enumerate(inners) if self.magics[index].is_gone(inner)]
         for index in gone:
             text = _without(text, index)
@@ -106,6 +111,8 @@ def _written(magic: Magic, inner: str, masked: re.Match[str]) -> str:
     newline = masked["newline"]
     if magic.kind is None:
         return f"{magic.prefix}{inner}{newline}"
+    if magic.variable:
+        return _environment(magic, inner, masked["indent"]) + newline
     lines: list[str] = []
     continued = False
     for line in Text(inner).lines:
@@ -114,6 +121,29 @@ def _written(magic: Magic, inner: str, masked: re.Match[str]) -> str:
         lines.append(f"{indentation}{'' if plain else magic.prefix}{line}")
         continued = line.rstrip("\r\n").endswith("\\")
     return "".join(lines) + newline
+
+
+def _environment(magic: Magic, inner: str, indentation: str) -> str:
+    """Assignments of a shell as magics, one a line, below the comments of this tool."""
+    lines = [line for line in Text(inner).lines if line.startswith("#")]
+    for word in shlex.split(inner, comments=True):
+        name, _, value = word.partition("=")
+        lines.append(f"{magic.prefix}{name}{magic.variable}{value}\n")
+    return indentation.join(lines).removesuffix("\n") + magic.suffix
+
+
+def _on_one_line(text: str) -> str:
+    """A masked text in which statements behind a magic that takes one line are on one line."""
+    for match in reversed(list(re.finditer(f"#{_SHOWN}", text))):
+        tree, last = parse_module(text), text.count("\n", 0, match.start()) + 1
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.stmt) and node.lineno < last == node.end_lineno and not hasattr(node, "body"):
+                lines = Text(text).lines
+                first = lines[node.lineno - 1].rstrip()
+                joined = " ".join((first, *(line.strip() for line in lines[node.lineno : last])))
+                joined = re.sub(r",? (?=[)\]}])", "", re.sub(r"(?<=[(\[{]) ", "", joined))
+                text = "".join((*lines[: node.lineno - 1], joined + ending(lines[last - 1]), *lines[last:]))
+    return text
 
 
 def _without(text: str, index: int) -> str:
@@ -223,6 +253,12 @@ def _magic(lines: Text, index: int) -> Magic | None:
         timed = _PYTHON_MAGICS.match(body)
         if timed is not None and last == index and parse_module(body[timed.end() :]) is not None:
             return Magic(begin, end, None, body[timed.end() :], body_start + timed.end(), sign + timed[0], shown=True)
+    variable = _ENVIRONMENT.fullmatch(body) if sign == "%" and last == index else None
+    if variable is not None and not re.search(r"[${]", variable["value"]):
+        prefix, inner = sign + body[: variable.start("name")], f"{variable['name']}={shlex.quote(variable['value'])}"
+        place = body_start + variable.start("name")
+        suffix = body[variable.end("value") :]
+        return Magic(begin, end, "shell", inner, place, prefix, suffix, variable["between"])
     if sign in ("!", "!!") or (sign == "%" and _SHELL_MAGICS.match(body)):
         return Magic(begin, end, "shell", body, body_start, sign)
     word = _SHELL_WORDS.match(body)

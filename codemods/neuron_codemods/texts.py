@@ -286,8 +286,7 @@ class _Work:
     def _take(self, region: Region, migration: Migration | None) -> None:
         """What has become of a region, and of the texts inside of it."""
         changed = migration is not None and migration.changed
-        if migration is not None:
-            self._note(migration, region.place, region.cell)
+        found = [] if migration is None else [(migration, region.place)]
         inners = []
         for inner in region.inner:
             text = inner.text
@@ -297,16 +296,23 @@ class _Work:
                 except SourceError as error:
                     self._unreadable(replace(region, kind=inner.kind, text=text, place=inner.place), error)
                 else:
-                    self._note(within, inner.place, region.cell)
+                    found.append((within, inner.place))
                     changed = changed or within.changed
                     text = within.text
             inners.append(text)
+        kept = False
         if changed:
             restored = region.restore(region.text if migration is None else migration.text, inners)
+            kept = restored == self._parsed.text[region.start : region.end]
             self._edits.append(Edit.replace((region.start, region.end), restored))
+        for told, place in found:
+            self._note(told, place, region.cell, kept=kept)
 
-    def _note(self, migration: Migration, place: Callable[[Position], Position], cell: int) -> None:
+    def _note(self, migration: Migration, place: Callable[[Position], Position], cell: int, *, kept: bool) -> None:
         for finding in migration.findings:
+            if kept and finding.outcome is not Outcome.MANUAL and finding.code != UNUSED_SUPPRESSION.code:
+                message = f"Do this by hand, for which there is no room where it stands: {finding.message}"
+                finding = replace(finding, outcome=Outcome.MANUAL, message=message)
             start, end = place(finding.start), place(finding.end)
             self._inner.append(replace(finding, start=start, end=end, cell=cell or finding.cell))
 

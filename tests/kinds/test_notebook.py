@@ -116,6 +116,45 @@ def test_python_behind_a_line_magic_is_migrated(magic: str) -> None:
     assert result[1] == f"if x:\n    {magic} t = Trainer(m, processing_class=t)"
 
 
+def test_a_statement_behind_a_line_magic_stays_on_its_line() -> None:
+    load = "from optimum.neuron import NeuronModelForCausalLM as M\n"
+    load += "m = M.from_pretrained('a', export=True, sequence_length=8)"
+    result = cells(load, "if x:\n    %time y = m.generate(**i, n=[1, (2)])  # z\n    print(y)")
+    assert result[1] == (
+        "if x:\n"
+        '    %time y = m.generate(cache_implementation="static", max_cache_len=8, **i, '
+        "n=[1, (2)])  # z\n"
+        "    print(y)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("%env NEURON_FUSE_SOFTMAX=1", ""),
+        ("%set_env NEURON_FUSE_SOFTMAX 1\nx = 1", "x = 1"),
+        ("if x:\n    %env NEURON_FUSE_SOFTMAX=1", "if x:\n    pass"),
+        ("%env NEURON_RT_VIRTUAL_CORE_SIZE=2  ", "%env NEURON_LOGICAL_NC_CONFIG=2  "),
+        ("%env NEURON_CC_FLAGS=-O1 --retry_failed_compilation --x='y z'", "%env NEURON_CC_FLAGS=-O1 --x='y z'"),
+    ],
+)
+def test_variables_are_those_of_a_shell(line: str, after: str) -> None:
+    assert cells(OLD, line)[1] == after
+
+
+@pytest.mark.parametrize(
+    "line", ["%env", "%env A", "%env A=$B", "%env A={b}", "%env A=b c", "%env A=it's", "%env PJRT_X=1"]
+)
+def test_other_variables_stay(line: str) -> None:
+    assert cells(OLD, line)[1] == line
+
+
+def test_a_variable_for_a_person_gets_a_marker() -> None:
+    assert (
+        cells(OLD, "if x:\n    %env NEURON_RT_NUM_CORES=2")[1].splitlines()[1].startswith("    # TODO(neuron-migrate")
+    )
+
+
 def test_help_on_a_name_follows_it() -> None:
     result = cells(
         "from optimum.neuron import NeuronTrainer", "NeuronTrainer?", "?NeuronTrainer.train", "t = NeuronTrainer(m)"

@@ -218,14 +218,14 @@ class Yaml(Parsed):
             return
         command = f"export {name}={shlex.quote(value)}\n"
 
+        item = self.text[line:last]
+
         def restore(new: str, _: Sequence[str]) -> str:
-            if not new.strip():
-                return ""
-            words = shlex.split(new, comments=True)
-            if len(words) != 2 or not words[1].startswith(f"{name}="):
-                return self.text[line:last]
-            changed = words[1].removeprefix(f"{name}=")
-            return self.text[line:last].replace(value, changed, 1) if changed != value else self.text[line:last]
+            """An item for each variable, below the comments of this tool."""
+            newline, indentation = self.newline(line), self.indentation(line)
+            marks = [indentation + text + newline for text in new.splitlines() if text.startswith("#")]
+            pairs = [word.partition("=") for word in shlex.split(new, comments=True)[1:]]
+            return "".join((*marks, *(_renamed(item, (name, value), (other, said)) for other, _, said in pairs)))
 
         yield Region("shell", line, last, command, restore, self._fixed(start))
 
@@ -253,6 +253,13 @@ def _item(node: Node) -> Node | None:
 
 def _inside(node: Node, outer: Node) -> bool:
     return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
+
+
+def _renamed(item: str, old: tuple[str, str], new: tuple[str, str]) -> str:
+    """An item of an environment with another name and another value."""
+    before, _, behind = item.partition(old[0])
+    head, _, rest = behind.partition(old[1])
+    return before + new[0] + head + new[1] + rest
 
 
 def _written(text: str, *, quoted: bool) -> str:

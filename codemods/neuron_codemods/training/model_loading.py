@@ -18,6 +18,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import Load, loads, sizes_text
 from neuron_codemods.values import (
+    UNKNOWN,
     constant,
     dtype_text,
     has_splat,
@@ -39,6 +40,7 @@ RULE = Rule(
 CONFIG = "transformers.distributed.DistributedConfig"
 SIZES = "neuron_shim.parallel_sizes"
 _DTYPES = ("dtype", "torch_dtype")
+_FLASH = "flash_attention_2"
 _HALF = frozenset({"torch.bfloat16", "torch.float16"})
 
 
@@ -203,12 +205,8 @@ def _is_understood(module: Module, node: ast.expr) -> bool:
 
 def _attention(module: Module, load: Load) -> Iterator[Change]:
     found = keyword(load.call, "attn_implementation")
-    if found is not None and constant(module, found.value) == "flash_attention_2":
-        edit = replace_value(load.call, found, '"sdpa"')
-        message = (
-            "flash_attention_2 chose an NKI kernel; natively it asks for a CUDA package, and sdpa picks the kernel."
-        )
-        yield Change(Outcome.REWRITTEN, found, message, (edit,))
+    if found is not None:
+        yield from _implementation(module, load, found)
     flag = keyword(load.call, "use_flash_attention_2")
     if flag is not None:
         edits: tuple[CallEdit, ...] = (remove_argument(load.call, flag),)
@@ -222,6 +220,29 @@ def _attention(module: Module, load: Load) -> Iterator[Change]:
             'rounding. Pass attn_implementation="eager" for the old kernel.'
         )
         yield Change(Outcome.REVIEW, load.call, message)
+
+
+def _implementation(module: Module, load: Load, found: ast.keyword) -> Iterator[Change]:
+    message = "flash_attention_2 chose an NKI kernel; natively it asks for a CUDA package, and sdpa picks the kernel."
+    if constant(module, found.value) == _FLASH:
+        yield Change(Outcome.REWRITTEN, found, message, (replace_value(load.call, found, '"sdpa"'),))
+        return
+    leaves = list(_leaves(found.value))
+    named = [leaf for leaf in leaves if literal(leaf) == _FLASH]
+    if named:
+        edits = tuple(Edit.replace(module.source.span(leaf), '"sdpa"') for leaf in named)
+        yield Change(Outcome.REWRITTEN, found, message, edits)
+    if any(constant(module, leaf) in (UNKNOWN, _FLASH) for leaf in leaves if leaf not in named):
+        yield Change(Outcome.REVIEW, found, f"Pass sdpa where this is flash_attention_2: {message}")
+
+
+def _leaves(node: ast.expr) -> Iterator[ast.expr]:
+    """What an expression may be: both branches of a conditional one."""
+    if isinstance(node, ast.IfExp):
+        yield from _leaves(node.body)
+        yield from _leaves(node.orelse)
+    else:
+        yield node
 
 
 def _ignored(module: Module, load: Load) -> Iterator[Change]:
@@ -360,6 +381,30 @@ with lazy_load_for_parallelism(tensor_parallel_size=4):
             Outcome.REWRITTEN,
             Outcome.REWRITTEN,
         ),
+    ),
+    Case(
+        "attention that a flag chooses",
+        """from optimum.neuron import NeuronTrainer
+from transformers import AutoModelForSequenceClassification
+
+kernel = "flash_attention_2" if args.flash else "eager" if args.eager else args.kernel
+model = AutoModelForSequenceClassification.from_pretrained("my/model", dtype="float32", attn_implementation=kernel)
+other = AutoModelForSequenceClassification.from_pretrained(
+    "my/model", dtype="float32", attn_implementation="flash_attention_2" if args.flash else "eager"
+)
+trainer = NeuronTrainer(model=model)
+""",
+        """from optimum.neuron import NeuronTrainer
+from transformers import AutoModelForSequenceClassification
+
+kernel = "flash_attention_2" if args.flash else "eager" if args.eager else args.kernel
+model = AutoModelForSequenceClassification.from_pretrained("my/model", dtype="float32", attn_implementation=kernel)
+other = AutoModelForSequenceClassification.from_pretrained(
+    "my/model", dtype="float32", attn_implementation="sdpa" if args.flash else "eager"
+)
+trainer = NeuronTrainer(model=model)
+""",
+        (Outcome.REVIEW, Outcome.REWRITTEN),
     ),
     Case(
         "an encoder stays data parallel",
