@@ -142,9 +142,22 @@ def test_adapters_are_not_sharded_by_tensor_parallelism() -> None:
         ("if a; then\n  x\nelse\n  export XLA_USE_BF16=1\nfi\n", "if a; then\n  x\nelse\n  :\nfi\n"),
         ("case $1 in\n  a) export XLA_USE_BF16=1 ;;\nesac\n", "case $1 in\n  a) : ;;\nesac\n"),
         ("unset XLA_USE_BF16\ntrue\n", "true\n"),
-        ('export NEURON_CC_FLAGS="--cache_dir=/a -O1"\n', 'export NEURON_CC_FLAGS="-O1"\n'),
-        ("export NEURON_CC_FLAGS=--cache_dir=/a\ntrue\n", "true\n"),
-        ('NEURON_CC_FLAGS="$NEURON_CC_FLAGS --cache_dir /a"\ntrue\n', "true\n"),
+        (
+            '  export NEURON_CC_FLAGS="--cache_dir=/a -O1"\n',
+            '  export NEURON_CC_FLAGS="-O1"\n  export TORCH_NEURONX_NEFF_CACHE_DIR=/a\n',
+        ),
+        ("export NEURON_CC_FLAGS=--cache_dir=/a\n", "export TORCH_NEURONX_NEFF_CACHE_DIR=/a\n"),
+        ('NEURON_CC_FLAGS="$NEURON_CC_FLAGS --cache_dir /a"\n', "export TORCH_NEURONX_NEFF_CACHE_DIR=/a\n"),
+        ('A=1 NEURON_CC_FLAGS="--cache_dir /a"\n', "A=1\n"),
+        (
+            "NEURON_CC_FLAGS='-O1 --cache_dir /a' python a.py\n",
+            "NEURON_CC_FLAGS='-O1' TORCH_NEURONX_NEFF_CACHE_DIR=/a python a.py\n",
+        ),
+        ('export NEURON_CC_FLAGS="--cache_dir=$C -O1"\n', 'export NEURON_CC_FLAGS="-O1"\n'),
+        (
+            "export NEURON_CC_FLAGS=--cache_dir=/a NEURON_COMPILE_CACHE_URL=/b\n",
+            "export TORCH_NEURONX_NEFF_CACHE_DIR=/b\n",
+        ),
         ("export NEURON_COMPILE_CACHE_URL=/a\n", "export TORCH_NEURONX_NEFF_CACHE_DIR=/a\n"),
         ("a\n\nexport XLA_USE_BF16=1\nexport NEURON_FUSE_SOFTMAX=1\n\nb\n", "a\n\nb\n"),
         ("a\n\n# bf16\nexport XLA_USE_BF16=1\n", "a\n"),
@@ -157,7 +170,15 @@ def test_variables(before: str, after: str) -> None:
         assert shell(before) == before
 
 
-@pytest.mark.parametrize("line", ["export NEURON_RT_NUM_CORES=8", "export NEURON_COMPILE_CACHE_URL=s3://a/b"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export NEURON_RT_NUM_CORES=8",
+        "export NEURON_COMPILE_CACHE_URL=s3://a/b",
+        "export NEURON_COMPILE_CACHE_URL=/a; echo $NEURON_COMPILE_CACHE_URL",
+        "if NEURON_FUSE_SOFTMAX=1; then true; fi",
+    ],
+)
 def test_variables_for_a_person(line: str) -> None:
     changed = shell(f"true\n{line}\n")
     assert changed.startswith("true\n# TODO(neuron-migrate NM404): ")
@@ -321,6 +342,15 @@ def test_flags_at_the_start_of_an_array(array: str, left: str) -> None:
     changed = shell(f"A={array}\n{launch}")
     assert changed.endswith(f"TP_SIZE=8 {ASYNC} {launch}")
     assert changed.split() == [*f"A={left}".split(), "TP_SIZE=8", ASYNC, *launch.split()]
+
+
+def test_comments_go_with_the_flags_that_they_are_about() -> None:
+    text = "ARGS=(\n  # data\n  --x 1\n\n  # how\n  # it is\n  --zero_1\n  --tensor_parallel_size 8\n  # b\n  --y\n)\n"
+    after = "ARGS=(\n  # data\n  --x 1\n\n  # b\n  --y\n)\n"
+    launch = 'torchrun a.py "${ARGS[@]}"\n'
+    assert shell(text + launch) == f"{after}TP_SIZE=8 {ASYNC} {launch}"
+    case = "case $1 in\n  a)\n    ls\n\n    # one file\n    optimum-cli neuron consolidate a a\n    ;;\nesac\n"
+    assert shell(case) == "case $1 in\n  a)\n    ls\n\n    ;;\nesac\n"
 
 
 def test_flags_at_the_start_of_a_string() -> None:

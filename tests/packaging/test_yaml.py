@@ -82,7 +82,7 @@ def test_what_stays(text: str) -> None:
 def test_variables_for_a_person_get_a_marker_above_them() -> None:
     text = "env:\r\n  - name: NEURON_RT_NUM_CORES\r\n    value: 2\r\n"
     _, marker, *rest = migrated(text).split("\r\n")
-    assert marker.startswith("  # TODO(neuron-migrate NM404): NEURON_RT_NUM_CORES")
+    assert marker.startswith("  # TODO(neuron-migrate NM404): Delete NEURON_RT_NUM_CORES")
     assert rest == text.split("\r\n")[1:]
 
 

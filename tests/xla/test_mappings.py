@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from neuron_codemods import Outcome, Settings, migrate
+from neuron_codemods.data.variables import variables
 from neuron_codemods.registry import rules
 from neuron_codemods.xla import table
 
@@ -71,7 +72,7 @@ def test_every_name_has_a_rule_of_its_outcome() -> None:
         assert name.outcome in known[name.rule].outcomes, name.dotted
         assert name.message.endswith("."), name.dotted
         assert name.source.startswith(("stated: https://", "derived: ")), name.dotted
-    for variable in table.variables():
+    for variable in variables():
         assert variable.is_kept or Outcome(variable.outcome)
         assert variable.source.startswith(("stated: https://", "derived: ")), variable.name
 

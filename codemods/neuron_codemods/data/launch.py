@@ -1,9 +1,8 @@
-"""What becomes of the words on command lines: flags, environment variables, commands.
+"""What becomes of the words on command lines: flags and commands.
 
 ``launch.tsv`` holds the commands of Optimum Neuron 0.0.1 to 0.4.5, the flags that its training arguments added to a
-script, those that transformers 4 and TRL 0 had and their next releases have not, and the environment variables that
-people set for them. It comes from a survey of the 36 releases, of transformers 4.28 to 5.24, and of the environment
-variables that TorchNeuron 2.33 documents.
+script, and those that transformers 4 and TRL 0 had and their next releases have not. It comes from a survey of the 36
+releases and of transformers 4.28 to 5.24. Environment variables have a table of their own: ``variables.tsv``.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ class Row:
     """One word and what becomes of it."""
 
     what: str
-    """``neuron flag``, ``flag`` (of transformers and TRL), ``variable`` or ``command``."""
+    """``neuron flag``, ``flag`` (of transformers and TRL) or ``command``."""
     name: str
     """A flag without dashes, with underscores."""
     takes: str

@@ -34,6 +34,8 @@ _BODIES = frozenset(
     )
 )
 _WRAPPING = frozenset(("list", "pipeline", "redirected_statement", "negated_command"))
+_ENDS = re.compile(r"[ \t]*(?:[\r\n]|$|;;|\)|\}|(?:fi|done|esac|else|elif)\b)")
+"""What stands behind a statement that nothing follows in its paragraph or block."""
 _UNREAD = "it is no complete shell command"
 _SHELLS = frozenset(("bash", "sh", "zsh"))
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
@@ -358,7 +360,7 @@ class Shell(Parsed):
 
     def _comment_above(self, line: int, end: int) -> int:
         """Where the comment starts that stands directly above a statement and is about nothing else."""
-        if end < len(self.text) and self.text[end : self.line_end(end)].strip():
+        if not _ENDS.match(self.text, end):
             return line
         first = line
         while first:

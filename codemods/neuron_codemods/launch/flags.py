@@ -10,7 +10,7 @@ https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Train
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.edits import Edit
@@ -57,6 +57,8 @@ class _Words:
     first: int
     """The index of the first argument."""
     array: bool = False
+    end: int = 0
+    """Where the array ends."""
 
 
 @dataclass(eq=False)
@@ -81,7 +83,8 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
             key = words.words[words.first].start
             if key not in seen:
                 seen[key] = _Moved()
-                yield from _in_words(shell, words, facts, seen[key])
+                changes = list(_in_words(shell, words, facts, seen[key]))
+                yield from _with_comments(shell, words, changes)
             moved.variables.update(seen[key].variables)
             moved.changes += seen[key].changes
         yield from _before(shell, launch, facts, moved)
@@ -106,7 +109,7 @@ def _arguments(shell: Shell, launch: Launch) -> Iterator[_Words]:
         yield _Words(launch.command.words, launch.script + 1)
     for assignment in variables_of(shell, launch.arguments):
         if assignment.words:
-            yield _Words(assignment.words, 0, assignment.is_array)
+            yield _Words(assignment.words, 0, assignment.is_array, assignment.value.end)
 
 
 def _in_words(shell: Shell, words: _Words, facts: ModuleFacts | None, moved: _Moved) -> Iterator[Change]:
@@ -130,6 +133,39 @@ def _in_words(shell: Shell, words: _Words, facts: ModuleFacts | None, moved: _Mo
                 leading = -1
             yield change
         index = last + 1
+
+
+def _with_comments(shell: Shell, words: _Words, changes: list[Change]) -> Iterator[Change]:
+    """The changes to an array, of which the last takes the comments away that were about nothing else."""
+    edited = [change for change in changes if change.edits]
+    if not words.array or not edited:
+        yield from changes
+        return
+    last = edited[-1]
+    gone = [edit for change in edited for edit in change.edits if edit.deletes]
+    orphans = tuple(Edit.delete(span) for span in _orphans(shell, words, gone))
+    yield from (replace(change, edits=(*change.edits, *orphans)) if change is last else change for change in changes)
+
+
+def _orphans(shell: Shell, words: _Words, gone: Sequence[Edit]) -> Iterator[tuple[int, int]]:
+    """Lines of comments in an array, with nothing left below them up to the next comment or empty line."""
+    comments: list[tuple[int, int]] = []
+    taken = left = 0
+    line = shell.line_start(words.words[0].start)
+    while line and shell.text[shell.line_start(line - 1) : line].lstrip().startswith("#"):
+        line = shell.line_start(line - 1)
+    while line < words.end:
+        stop = shell.line_end(line)
+        content = shell.text[line:stop].strip()
+        if not content or (content.startswith("#") and taken + left) or stop >= words.end:
+            yield from comments if taken and not left else ()
+            comments, taken, left = [], 0, 0
+        if content.startswith("#"):
+            comments.append((line, stop))
+        elif content:
+            is_gone = any(edit.start <= line and stop <= edit.end for edit in gone)
+            taken, left = taken + is_gone, left + (not is_gone)
+        line = stop
 
 
 def _row(name: str) -> tuple[Row | None, bool]:

@@ -31,6 +31,7 @@ _NAMES = r"NEURON_(?:EXTRACT_GRAPHS_ONLY|PARALLEL_COMPILE)"
 _VARIABLE = rf"\"?x?\$(?:{_NAMES}|\{{{_NAMES}(?::?-(?P<default>[\w]*))?\}})\"?"
 _COMPARED = re.compile(rf"{_VARIABLE}\s*(?P<operator>==?|!=|-eq|-ne|-gt)\s*[\"']?x?(?P<value>\w*)[\"']?")
 _TESTED = re.compile(rf"(?:(?P<not>!)\s*)?(?:(?P<operator>-[nz])\s+)?{_VARIABLE}")
+_NEVER = "NEURON_EXTRACT_GRAPHS_ONLY is never set now."
 _MENTIONED = re.compile(rf"\$\{{?{_NAMES}\b")
 
 
@@ -86,6 +87,18 @@ def _truth(text: str) -> bool | None:
     return result != bool(inner["not"])
 
 
+def _alternative(text: str) -> str | None:
+    """A test without the alternative that is never true: ``[[ $V == 1 || -n $D ]]`` is ``[[ -n $D ]]``."""
+    test = re.fullmatch(r"\[\[(?P<before>\s+)(?P<test>.*?)(?P<behind>\s+)\]\]", text, re.S)
+    parts = re.split(r"\s+\|\|\s+", test["test"]) if test is not None else []
+    left = [part for part in parts if _truth(f"[[ {part} ]]") is not False]
+    if test is None or not left or len(left) == len(parts) or any(map(_MENTIONED.search, left)):
+        return None
+    if any(re.search(r"&&|[()]", part) for part in parts):
+        return None
+    return f"[[{test['before']}{' || '.join(left)}{test['behind']}]]"
+
+
 def _folded(shell: Shell, node: Any, seen: set[int]) -> Iterator[Change]:
     start, end = shell.span(node)
     then = next((child for child in node.children if child.type == "then"), None)
@@ -96,6 +109,13 @@ def _folded(shell: Shell, node: Any, seen: set[int]) -> Iterator[Change]:
     if not _MENTIONED.search(condition):
         return
     truth = _truth(condition)
+    shorter = _alternative(condition)
+    if shorter is not None:
+        seen.add(start)
+        place = shell.span(first)[0]
+        span = (place, place + len(condition))
+        yield Change(Outcome.REWRITTEN, span, _NEVER, (Edit.replace(span, shorter),))
+        return
     clauses = [child for child in node.children if child.type in ("elif_clause", "else_clause")]
     if truth is None or (not truth and any(child.type == "elif_clause" for child in clauses)):
         return
@@ -154,7 +174,6 @@ def _short(shell: Shell, node: Any, seen: set[int]) -> Iterator[Change]:
     truth = _truth(condition) if _MENTIONED.search(condition) else None
     if truth is None or operator not in ("&&", "||"):
         return
-    message = "NEURON_EXTRACT_GRAPHS_ONLY is never set now."
     if truth and operator == "&&":
         edit: Edit | None = Edit.delete((start, shell.span(named[1])[0]))
     elif truth:
@@ -163,7 +182,7 @@ def _short(shell: Shell, node: Any, seen: set[int]) -> Iterator[Change]:
         edit = _false(shell, named[0])
     if edit is not None:
         seen.add(start)
-        yield Change(Outcome.REWRITTEN, (start, end), message, (edit,))
+        yield Change(Outcome.REWRITTEN, (start, end), _NEVER, (edit,))
 
 
 def _false(shell: Shell, node: Any) -> Edit | None:
@@ -206,6 +225,12 @@ python train.py
         "before another condition",
         'if [ "$NEURON_EXTRACT_GRAPHS_ONLY" = "1" ] || [ -n "$DEBUG" ]; then S=5; fi\n',
         'if [ -n "$DEBUG" ]; then S=5; fi\n',
+        (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "as one of two alternatives",
+        'if [[ "${NEURON_EXTRACT_GRAPHS_ONLY:-0}" == "1" || $MODE == compile ]]; then S=5; fi\n',
+        "if [[ $MODE == compile ]]; then S=5; fi\n",
         (Outcome.REWRITTEN,),
     ),
     Case(

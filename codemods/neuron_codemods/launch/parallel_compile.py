@@ -23,7 +23,7 @@ RULE = Rule(
     name="parallel-compile",
     summary="neuron_parallel_compile goes, with the launch that it wraps if the same one follows.",
     url="https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/index.html",
-    outcomes=(Outcome.REWRITTEN, Outcome.MANUAL),
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
     kind="shell",
 )
 
@@ -41,7 +41,8 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
     for command, inner in found.unwrapped:
         first = next(word for word in command.words if (word.value or "").rpartition("/")[2] == WRAPPER)
         edit = Edit.delete((first.start, command.words[inner].start))
-        yield Change(Outcome.REWRITTEN, (first.start, first.end), f"{WRAPPER} goes; what it wrapped stays.", (edit,))
+        message = f"{WRAPPER} goes: what it ran on fake data to compile is now run as it is, and saves what it trains."
+        yield Change(Outcome.REVIEW, (first.start, first.end), message, (edit,))
     for word, assignment in wrapping_words(shell):
         span = (word.start, word.end)
         edit = _pointless(shell, assignment, word)
@@ -88,7 +89,7 @@ torchrun --nproc_per_node 8 train.py --max_steps 1000
         "only the wrapped launch",
         "set -e\nneuron_parallel_compile --num_parallel 8 python train.py\n",
         "set -e\npython train.py\n",
-        (Outcome.REWRITTEN,),
+        (Outcome.REVIEW,),
     ),
     Case(
         "in a variable",

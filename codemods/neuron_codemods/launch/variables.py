@@ -2,7 +2,7 @@
 
 What only torch_xla, the old compiler wrapper or Optimum Neuron read goes; what the runtime and the network read stays;
 `XLA_USE_BF16` goes, because `--bf16` says the same with weights in float32. Of `NEURON_CC_FLAGS` only the options of
-the old wrapper go.
+the old wrapper go, and the folder of its `--cache_dir` is named by a variable of its own.
 
 https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
 """
@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from fnmatch import fnmatch
 from typing import Any
 
-from neuron_codemods.data.launch import Row, rows
+from neuron_codemods.data.variables import CACHE, FLAGS, Variable, variable
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds.shell import Assignment, Shell
 from neuron_codemods.launch.lines import is_of_neuron
@@ -32,21 +31,15 @@ RULE = Rule(
 )
 
 _WRAPPER_OPTION = re.compile(
-    r"--(?:cache_dir|cache-dir)(?:=|\s+)(?:\\?\"[^\"]*\"|'[^']*'|[^\s\"']+)|--retry_failed_compilation(?![\w-])"
+    r"--(?:cache_dir|cache-dir)(?:=|\s+)(?P<folder>\\?\"[^\"]*\"|'[^']*'|[^\s\"']+)|--retry_failed_compilation(?![\w-])"
 )
-
-
-def row_of(name: str) -> Row | None:
-    """The row of a variable; some names are patterns."""
-    table = rows("variable")
-    return table.get(name) or next((row for key, row in table.items() if "*" in key and fnmatch(name, key)), None)
 
 
 def check(shell: Shell, project: Project) -> Iterator[Change]:
     if not is_of_neuron(shell, project):
         return
     for assignment in shell.assignments:
-        row = row_of(assignment.name)
+        row = variable(assignment.name)
         if row is not None:
             yield from _change(shell, assignment, row)
     for node in shell.walk():
@@ -56,35 +49,36 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
             yield from _exported(shell, node)
 
 
-def _change(shell: Shell, assignment: Assignment, row: Row) -> Iterator[Change]:
-    span = (assignment.start, assignment.end)
-    name = assignment.name
-    if row.action == "keep":
+def _change(shell: Shell, assignment: Assignment, row: Variable) -> Iterator[Change]:
+    span, name = (assignment.start, assignment.end), assignment.name
+    message = row.message(name)
+    if row.is_kept:
         return
-    if row.action in ("manual", "container"):
-        yield Change(Outcome.MANUAL, span, f"{name}: {row.reason}")
-    elif row.action == "flags":
-        yield from _flags(shell, assignment, row)
-    elif row.action == "rename":
-        yield from _renamed(assignment, row, Outcome.REWRITTEN)
-    elif row.action == "cache":
-        value = assignment.value.raw.strip("\"'")
-        if value.startswith("s3:") or re.search(rf"\$\{{?{name}\b", shell.text):
-            yield Change(Outcome.MANUAL, span, f"{name} is called {row.native} now. {row.reason}")
-        else:
-            yield from _renamed(assignment, row, Outcome.REVIEW)
+    if name == FLAGS:
+        yield from _flags(shell, assignment)
+    elif row.is_manual:
+        yield Change(Outcome.MANUAL, span, message)
     elif _is_used(shell, assignment) and row.name not in _FOLDED:
-        yield Change(Outcome.MANUAL, span, f"{name} goes, but it is used below. {row.reason}")
+        yield Change(Outcome.MANUAL, span, f"It is used below: change that with it. {message}")
+    elif row.native and assignment.value.raw.strip("\"'").startswith("s3:"):
+        yield Change(Outcome.MANUAL, span, message)
+    elif row.native:
+        edit = Edit.replace((assignment.start, assignment.start + len(name)), row.native)
+        yield Change(Outcome(row.outcome), span, message, (edit,))
     else:
-        edit = _taken_out(shell, assignment)
-        if edit is None:
-            yield Change(Outcome.MANUAL, span, f"{name} goes. {row.reason}")
-            return
-        on = assignment.value.value not in ("0", "", "false", "False")
-        review = row.action == "bf16" and on and "--bf16" not in shell.text
-        yield Change(Outcome.REVIEW if review else Outcome.REWRITTEN, span, f"{name} goes. {row.reason}", (edit,))
+        yield _gone(shell, assignment, row, message)
 
 
+def _gone(shell: Shell, assignment: Assignment, row: Variable, message: str) -> Change:
+    span, edit = (assignment.start, assignment.end), _taken_out(shell, assignment)
+    if edit is None:
+        return Change(Outcome.MANUAL, span, f"Take this out of what depends on it. {message}")
+    told = row.name not in _BF16 or "--bf16" not in shell.text
+    return Change(row.gone(assignment.value.value) if told else Outcome.REWRITTEN, span, message, (edit,))
+
+
+_BF16 = ("XLA_USE_BF16", "XLA_DOWNCAST_BF16")
+"""What a flag of the trainer says as well."""
 _FOLDED = ("NEURON_EXTRACT_GRAPHS_ONLY", "NEURON_PARALLEL_COMPILE")
 """Their uses are another rule's."""
 
@@ -96,27 +90,40 @@ def _is_used(shell: Shell, assignment: Assignment) -> bool:
     return any(not any(start <= match.start() < end for start, end in own) for match in found)
 
 
-def _renamed(assignment: Assignment, row: Row, outcome: Outcome) -> Iterator[Change]:
-    start = assignment.start
-    edit = Edit.replace((start, start + len(assignment.name)), row.native)
-    message = f"{assignment.name} is called {row.native}. {row.reason}".strip()
-    yield Change(outcome, (start, assignment.end), message, (edit,))
-
-
-def _flags(shell: Shell, assignment: Assignment, row: Row) -> Iterator[Change]:
+def _flags(shell: Shell, assignment: Assignment) -> Iterator[Change]:
     value = assignment.value
     found = list(_WRAPPER_OPTION.finditer(shell.text, value.start, value.end))
     if not found:
         return
     left = _WRAPPER_OPTION.sub("", value.raw).strip("\"' ")
     span = (assignment.start, assignment.end)
-    message = f"Options of the old compiler wrapper go. {row.reason}"
-    if left in ("", f"${assignment.name}", f"${{{assignment.name}}}"):
-        edit = _taken_out(shell, assignment)
+    folder = next((match["folder"] for match in found if match["folder"]), "")
+    around = assignment.node.parent.type
+    named = re.fullmatch(r"[\w./~-]+", folder) and not re.search(_CACHES, shell.text) and around != _SEVERAL
+    message = f"Options of the old compiler wrapper go. {CACHE} names the folder of compiled graphs."
+    cache = f"{CACHE}={folder}" if named else ""
+    if left in ("", f"${FLAGS}", f"${{{FLAGS}}}"):
+        exported = around in ("declaration_command", "command")
+        edit = Edit.replace(span, cache if exported else f"export {cache}") if named else _taken_out(shell, assignment)
         edits: tuple[Edit, ...] = (edit,) if edit is not None else ()
     else:
         edits = tuple(Edit.delete(_with_space(shell, match, value.end)) for match in found)
+        edits += (_beside(shell, assignment, cache),) if named else ()
     yield Change(Outcome.REVIEW if edits else Outcome.MANUAL, span, message, edits)
+
+
+_SEVERAL = "variable_assignments"
+"""A statement of the form ``A=1 B=2``."""
+_CACHES = rf"{CACHE}|NEURON_COMPILE_CACHE_URL"
+
+
+def _beside(shell: Shell, assignment: Assignment, cache: str) -> Edit:
+    """One more variable: exported on a line of its own below one that has its line, else in the same statement."""
+    start, stop = shell.line_start(assignment.start), shell.line_end(assignment.end)
+    before, newline = shell.text[start : assignment.start], shell.text[assignment.end : stop]
+    if re.fullmatch(r"[ \t]*(?:export )?", before) and newline in ("\n", "\r\n"):
+        return Edit.insert(stop, f"{shell.indentation(start)}export {cache}{newline}")
+    return Edit.insert(assignment.end, f" {cache}")
 
 
 def _with_space(shell: Shell, match: re.Match[str], end: int) -> tuple[int, int]:
@@ -150,7 +157,7 @@ def _taken_out(shell: Shell, assignment: Assignment) -> Edit | None:
         if not all(_goes(shell, child) for child in others):
             return Edit.delete((shell.span(node.prev_sibling)[1], assignment.end))
         return shell.remove(parent)
-    if parent.type == "variable_assignments":
+    if parent.type == _SEVERAL:
         following = node.next_named_sibling
         if following is not None:
             return Edit.delete((assignment.start, shell.span(following)[0]))
@@ -159,16 +166,17 @@ def _taken_out(shell: Shell, assignment: Assignment) -> Edit | None:
 
 
 def _goes(shell: Shell, node: Any) -> bool:
-    if node.type != "variable_assignment":
-        return False
-    row = row_of(shell.raw(node.child_by_field_name("name")))
-    return row is not None and row.action in ("drop", "bf16")
+    return node.type == "variable_assignment" and _is_gone(shell.raw(node.child_by_field_name("name")))
+
+
+def _is_gone(name: str) -> bool:
+    row = variable(name)
+    return row is not None and not (row.is_kept or row.is_manual or row.native)
 
 
 def _unset(shell: Shell, node: Any) -> Iterator[Change]:
     names = [shell.raw(child) for child in node.named_children if child.type == "variable_name"]
-    found = [row for row in map(row_of, names) if row is not None and row.action in ("drop", "bf16", "container")]
-    if found and len(found) == len(names):
+    if names and all(_is_gone(name) for name in names):
         edit = shell.remove(node)
         if edit is not None:
             yield Change(
@@ -179,12 +187,7 @@ def _unset(shell: Shell, node: Any) -> Iterator[Change]:
 def _exported(shell: Shell, node: Any) -> Iterator[Change]:
     """``export NAME`` of a variable that goes."""
     named = [child for child in node.named_children if not shell.raw(child).startswith("-")]
-    rows_of = [row_of(shell.raw(child)) for child in named if child.type == "variable_name"]
-    if (
-        named
-        and len(rows_of) == len(named)
-        and all(row is not None and row.action in ("drop", "bf16") for row in rows_of)
-    ):
+    if named and all(child.type == "variable_name" and _is_gone(shell.raw(child)) for child in named):
         edit = shell.remove(node)
         if edit is not None:
             yield Change(Outcome.REWRITTEN, shell.span(node), "Nothing reads it any more.", (edit,))
@@ -201,6 +204,7 @@ export MALLOC_ARENA_MAX=64
 XLA_USE_BF16=1 torchrun train.py --bf16
 """,
         """export NEURON_CC_FLAGS="--model-type transformer"
+export TORCH_NEURONX_NEFF_CACHE_DIR=/tmp/cache
 export MALLOC_ARENA_MAX=64
 
 torchrun train.py --bf16

@@ -1,7 +1,8 @@
 """Deletes, renames or marks environment variables of the XLA stack that a script sets or reads in Python.
 
-What only XLA read (`PJRT_DEVICE`, `XLA_*`, `NEURON_FUSE_SOFTMAX`) goes; what has another name now is renamed; what
-changed the numbers of a run (`XLA_USE_BF16`) is marked. `NEURON_CC_FLAGS` and what the runtime reads stay.
+What only XLA read (`PJRT_DEVICE`, `XLA_*`, `NEURON_FUSE_SOFTMAX`) goes; what has another name now is renamed. Where
+one that goes changed the numbers of a run (`XLA_USE_BF16`), that is told. `NEURON_CC_FLAGS` and what the runtime reads
+stay.
 
 https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
 """
@@ -12,12 +13,12 @@ import ast
 import re
 from collections.abc import Iterator
 
+from neuron_codemods.data.variables import FLAGS, Variable, is_off, variable
 from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.values import literal, remove_argument
 from neuron_codemods.xla import evidence
-from neuron_codemods.xla.table import Variable, variable
 from neuron_codemods.xla.writing import is_whole
 
 RULE = Rule(
@@ -33,10 +34,8 @@ _WRITES = frozenset({"os.environ.setdefault", "os.environ.pop", "os.putenv", "os
 _READS = frozenset({"os.environ.get", "os.getenv"})
 _PRECOMPILATION = frozenset({"NEURON_EXTRACT_GRAPHS_ONLY", "NEURON_PARALLEL_COMPILE"})
 """What another rule (NM124) folds where they are read."""
-_FLAGS = "NEURON_CC_FLAGS"
 _WRAPPER_FLAG = re.compile(r"""\s*--(cache_dir(=[^\s"']*|\s+(?!-)[^\s"']+)?|retry_failed_compilation)""")
 """Options of the wrapper around the compiler, which is gone."""
-_OFF = frozenset({"", "0", "false", "False"})
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -112,12 +111,12 @@ def _keywords(module: Module) -> Iterator[Change]:
             row = variable(item.arg) if item.arg else None
             if row is None or row.is_kept or not item.arg:
                 continue
-            message = row.message.replace(row.name, item.arg)
-            if row.is_read or row.native or (row.outcome == Outcome.MANUAL.value and literal(item.value) not in _OFF):
+            message = row.message(item.arg)
+            if row.is_read or row.native or (row.is_manual and not is_off(literal(item.value))):
                 outcome = Outcome.REVIEW if row.is_read and row.outcome == Outcome.REVIEW.value else Outcome.MANUAL
                 yield Change(outcome, item.value, message)
             else:
-                yield Change(Outcome.REWRITTEN, item.value, message, (remove_argument(call, item),))
+                yield Change(row.gone(literal(item.value)), item.value, message, (remove_argument(call, item),))
 
 
 def _change(
@@ -131,15 +130,15 @@ def _change(
     name = str(constant.value)
     if kind == "read":
         return _read(module, constant, row, name)
-    if name == _FLAGS:
+    if name == FLAGS:
         return _flags(module, constant, row, statement, value)
-    message = row.message.replace(row.name, name)
+    message = row.message(name)
     given = literal(value)
     if row.native and not row.is_read:
         if kind != "unset" and isinstance(given, str) and given.startswith("s3://"):
             return Change(Outcome.MANUAL, constant, f"Name a folder in {row.native} instead of {given}: {message}")
         return Change(Outcome(row.outcome), constant, message, (_renamed(module, constant, row.native),))
-    if row.outcome == Outcome.MANUAL.value and not (kind == "unset" or given in _OFF):
+    if row.is_manual and not (kind == "unset" or is_off(given)):
         return Change(Outcome.MANUAL, constant, message)
     edit: AnyEdit
     if kind == "entry":
@@ -151,11 +150,12 @@ def _change(
         edit = RemoveStatement(statement)
     else:
         return Change(Outcome.MANUAL, constant, f"Delete this by hand: {message}")
-    return Change(Outcome.REWRITTEN, constant, _gone(row, name, message), (edit,))
+    outcome = row.gone("" if kind == "unset" else given)
+    return Change(outcome, constant, _gone(row, name, message), (edit,))
 
 
 def _gone(row: Variable, name: str, message: str) -> str:
-    return f"{name} goes: nothing reads it any more." if row.outcome == Outcome.MANUAL.value else message
+    return f"{name} goes: nothing reads it any more." if row.is_manual else message
 
 
 def _entry(mapping: ast.Dict, constant: ast.Constant) -> ast.keyword:
@@ -177,7 +177,7 @@ def _read(module: Module, constant: ast.Constant, row: Variable, name: str) -> C
         return Change(
             Outcome(row.outcome),
             constant,
-            row.message.replace(row.name, name),
+            row.message(name),
             (_renamed(module, constant, row.native),),
         )
     return Change(Outcome.MANUAL, constant, f"Delete what depends on {name}: nothing sets or reads it any more.")
@@ -191,7 +191,7 @@ def _flags(
     edits: tuple[AnyEdit, ...] = tuple(
         Edit(*module.source.span(part), lambda text: _WRAPPER_FLAG.sub("", text)) for part in parts
     )
-    message = row.message
+    message = row.message(FLAGS)
     if edits:
         message += " --cache_dir and --retry_failed_compilation go: TORCH_NEURONX_NEFF_CACHE_DIR names the cache."
     if statement is not None and parts and _adds_nothing(module, value):
@@ -213,7 +213,7 @@ def _adds_nothing(module: Module, value: ast.expr | None) -> bool:
     """Whether no flags are left: the value is a text of such options, or the variable itself with such a text."""
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
         names = {node.value for node in ast.walk(value.left) if isinstance(node, ast.Constant)}
-        return _FLAGS in names and names <= {_FLAGS, "", " "} and _adds_nothing(module, value.right)
+        return FLAGS in names and names <= {FLAGS, "", " "} and _adds_nothing(module, value.right)
     return isinstance(value, ast.Constant) and not _WRAPPER_FLAG.sub("", str(value.value)).strip()
 
 
@@ -300,14 +300,9 @@ print(torch_neuronx)
         """import os
 import torch_neuronx
 
-# TODO(neuron-migrate NM615): Delete XLA_DOWNCAST_BF16, which nothing reads any more: call model.to(torch.bfloat16) \
-and set NEURON_RT_STOCHASTIC_ROUNDING_EN=1, or keep float32 weights under torch.autocast(neuron_device().type, \
-torch.bfloat16), or pass bf16=True to a trainer: \
-https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
-os.environ["XLA_DOWNCAST_BF16"] = "1"
 print(torch_neuronx)
 """,
-        (Outcome.MANUAL,),
+        (Outcome.REVIEW,),
     ),
     Case(
         "what depends on it",

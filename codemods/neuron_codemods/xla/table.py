@@ -1,22 +1,17 @@
-"""The names of the XLA stack and the environment variables, as two tables, and what becomes of each.
+"""The names of the XLA stack, as a table, and what becomes of each.
 
 ``names.tsv`` has one row for each name by the module that users import it from; a ``*`` stands for every other name of
-a module. ``environment.tsv`` has one row for each variable, in which ``*`` may stand at the end. The column ``source``
-says whether a page of the vendor states the mapping or it was derived, and from what.
+a module. The column ``source`` says whether a page of the vendor states the mapping or it was derived, and from what.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from pkgutil import get_data
 
 from neuron_codemods.model import Outcome
-
-KEEP = "keep"
-"""The outcome of a variable that is still read."""
 
 ROOTS = (
     *("torch_xla", "torch_neuronx", "torch_neuron", "neuronx_distributed", "neuronx_distributed_training"),
@@ -44,28 +39,6 @@ class Name:
         return f"{self.module}.{self.symbol}"
 
 
-@dataclass(frozen=True)
-class Variable:
-    """An environment variable of the XLA stack."""
-
-    name: str
-    outcome: str
-    """One of the outcomes of a rule, or ``keep``."""
-    native: str
-    """The variable that takes its place, where there is one."""
-    message: str
-    source: str
-
-    @property
-    def is_kept(self) -> bool:
-        return self.outcome == KEEP
-
-    @property
-    def is_read(self) -> bool:
-        """Whether it is still read under its own name, if not as before."""
-        return self.native == self.name
-
-
 @cache
 def names() -> Mapping[str, Name]:
     """Every row of the table of names, by dotted name."""
@@ -74,12 +47,6 @@ def names() -> Mapping[str, Name]:
         for module, symbol, rule, outcome, native, message, source in _rows("names.tsv")
     )
     return {row.dotted: row for row in rows}
-
-
-@cache
-def variables() -> tuple[Variable, ...]:
-    """Every row of the table of variables."""
-    return tuple(Variable(*cells) for cells in _rows("environment.tsv"))
 
 
 @cache
@@ -107,12 +74,6 @@ def find(qualified: str) -> tuple[Name, tuple[str, ...]] | None:
         if row is not None:
             return row, ()
     return None
-
-
-def variable(name: str) -> Variable | None:
-    """The row of an environment variable: its own, or the first whose pattern it fits."""
-    exact = next((row for row in variables() if row.name == name), None)
-    return exact or next((row for row in variables() if fnmatchcase(name, row.name)), None)
 
 
 def is_stack(qualified: str) -> bool:

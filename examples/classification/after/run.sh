@@ -1,5 +1,6 @@
 #!/bin/bash
 export NEURON_CC_FLAGS="--model-type=transformer"
+export TORCH_NEURONX_NEFF_CACHE_DIR=./compiler_cache
 
 torchrun --nproc_per_node=2 run_classification.py \
   --model_name_or_path bert-base-uncased \
