@@ -153,8 +153,7 @@ def _add(call: cst.Call, added: Sequence[tuple[str, str]], unit: str, between: S
     separator = between
     for name, text in added:
         arguments = list(call.args)
-        stars = [index for index, argument in enumerate(arguments) if argument.star == "**"]
-        index = stars[0] if stars else len(arguments)
+        index = _place(arguments)
         space = cst.SimpleWhitespace("")
         fresh = cst.Arg(
             value=cst.parse_expression(text),
@@ -188,6 +187,14 @@ def _add(call: cst.Call, added: Sequence[tuple[str, str]], unit: str, between: S
         arguments.insert(index, fresh)
         call = call.with_changes(args=arguments)
     return call
+
+
+def _place(arguments: Sequence[cst.Arg]) -> int:
+    """Where a new keyword belongs: last, but before the ``**mapping`` that ends a call with other arguments."""
+    end = len(arguments)
+    while end and arguments[end - 1].star == "**":
+        end -= 1
+    return end or len(arguments)
 
 
 def _with_first(call: cst.Call, fresh: cst.Arg, unit: str) -> cst.Call:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import accumulate
 
 from neuron_codemods import imports, markers, registry, selection, statements
@@ -273,29 +274,20 @@ def _call_edits(module: Module, edits: Sequence[CallEdit]) -> list[Edit]:
 
 
 def _call_edit(module: Module, edit: CallEdit) -> Edit:
-    from neuron_codemods import arguments
+    from neuron_codemods import arguments, mappings
 
     source = module.source
     start, end = source.span(edit.call)
-    if isinstance(edit.call, ast.Dict):
-        from neuron_codemods import mappings
-
-        return Edit(start, end, lambda text: mappings.edit_mapping(text, edit, source.newline(start)))
-    column = start - source.line_start(start)
-    indentation, newline = source.indentation(start), source.newline(start)
-    return Edit(
-        start,
-        end,
-        lambda text: arguments.edit_call(
-            text,
-            edit,
-            column=column,
-            indentation=indentation,
-            unit=source.indentation_step,
-            newline=newline,
-            limit=source.line_limit,
-        ),
+    edited = partial(
+        mappings.edit_mapping if isinstance(edit.call, ast.Dict) else arguments.edit_call,
+        edit=edit,
+        column=start - source.line_start(start),
+        indentation=source.indentation(start),
+        unit=source.indentation_step,
+        newline=source.newline(start),
+        limit=source.line_limit,
     )
+    return Edit(start, end, edited)
 
 
 def _inserted(module: Module, edits: Sequence[InsertLines]) -> list[Edit]:

@@ -98,9 +98,9 @@ def rename_attribute(module: Module, attribute: ast.Attribute, name: str) -> Edi
     return Edit.replace((end - len(attribute.attr), end), name)
 
 
-def keyword(call: ast.Call, *names: str) -> ast.keyword | None:
-    """The argument of a call with one of these keywords."""
-    return next((item for item in call.keywords if item.arg in names), None)
+def keyword(holder: Holder, *names: str) -> ast.keyword | None:
+    """The argument of a call with one of these keywords, or the entry of a mapping."""
+    return next((item for item in named(holder) if item.arg in names), None)
 
 
 def has_splat(call: ast.Call) -> bool:
@@ -191,12 +191,17 @@ def _literal_mapping(module: Module, node: ast.expr) -> Holder | None:
         if [reference.node for reference in module.references(binding)] != [node]:
             return None
         node = binding.value
-    if isinstance(node, ast.Dict):
-        return node if all(entry.arg is not None for entry in entries(node)) else None
+    mapping = mapping_literal(module, node)
+    if mapping is None or (isinstance(mapping, ast.Call) and mapping.args):
+        return None
+    return mapping if all(item.arg is not None for item in named(mapping)) else None
+
+
+def mapping_literal(module: Module, node: ast.expr) -> Holder | None:
+    """An expression that is ``{...}`` or ``dict(...)``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-        plain = not node.args and all(item.arg is not None for item in node.keywords)
-        return node if plain and module.binding(node.func) is None else None
-    return None
+        return node if module.binding(node.func) is None else None
+    return node if isinstance(node, ast.Dict) else None
 
 
 def is_copied(module: Module, node: ast.expr) -> bool:

@@ -64,8 +64,10 @@ def expected(text: str, edit: CallEdit) -> list[Argument]:
         arguments[index] = (name, arguments[index][1])  # type: ignore[index]
     left = [item for index, item in enumerate(arguments) if index not in edit.removed and item is not None]
     for name, new in edit.added:
-        stars = [index for index, item in enumerate(left) if item[0] == "**"]
-        left.insert(stars[0] if stars else len(left), (name, ast.unparse(ast.parse(new, mode="eval").body)))
+        end = len(left)
+        while end and left[end - 1][0] == "**":
+            end -= 1
+        left.insert(end or len(left), (name, ast.unparse(ast.parse(new, mode="eval").body)))
     return left
 
 
@@ -190,7 +192,9 @@ EXACT = (
     ("f(  # nothing\n)", add(a="1"), "f(  # nothing\n    a=1,\n)"),
     ("f(b)", add(a="1"), "f(b, a=1)"),
     ("f(b,)", add(a="1"), "f(b, a=1,)"),
-    ("f(**b)", add(a="1"), "f(a=1, **b)"),
+    ("f(**b)", add(a="1"), "f(**b, a=1)"),
+    ("f(**b, c=2)", add(a="1"), "f(**b, c=2, a=1)"),
+    ("f(c=2, **b, **d)", add(a="1"), "f(c=2, a=1, **b, **d)"),
     ("f(c, **b)", add(a="1"), "f(c, a=1, **b)"),
     ("f(x for x in y)", add(a="1"), "f((x for x in y), a=1)"),
     ("f(\n    b=2,\n)", add(a="1"), "f(\n    b=2,\n    a=1,\n)"),
@@ -198,7 +202,7 @@ EXACT = (
     ("f(\n    b=2,  # two\n)", add(a="1"), "f(\n    b=2,  # two\n    a=1,\n)"),
     ("f(\n    b=2  # two\n)", add(a="1"), "f(\n    b=2,  # two\n    a=1\n)"),
     ("f(b=2,\n  c=3)", add(a="1"), "f(b=2,\n  c=3,\n  a=1)"),
-    ("f(\n    **b,  # two\n)", add(a="1"), "f(\n    a=1,\n    **b,  # two\n)"),
+    ("f(\n    **b,  # two\n)", add(a="1"), "f(\n    **b,  # two\n    a=1,\n)"),
     ("f(a = 1)", rename(0, "b"), "f(b = 1)"),
     ("f(1)", rename(0, "b"), "f(b=1)"),
     ("f(\n    # why\n    a=1,  # one\n)", rename(0, "b"), "f(\n    # why\n    b=1,  # one\n)"),

@@ -7,6 +7,8 @@ import ast
 import pytest
 
 from neuron_codemods import Settings, migrate
+from neuron_codemods.edits import CallEdit
+from neuron_codemods.mappings import edit_mapping
 
 HEAD = "from optimum.neuron import NeuronTrainingArguments\n\n"
 
@@ -85,3 +87,36 @@ def test_copied_arguments_are_no_mapping_to_read() -> None:
     text = "def f(a):\n    options = a.to_dict()\n    return NeuronTrainingArguments(**options)\n"
 
     assert migrate(HEAD + text, settings=Settings(select=("NM110",))).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("{}", '{"n": 1}', id="nothing"),
+        pytest.param("{'a': 1}", "{'a': 1, 'n': 1}", id="one"),
+        pytest.param("{'a': 1,}", "{'a': 1, 'n': 1,}", id="one with a comma"),
+        pytest.param('{"a": 1,  "b": 2}', '{"a": 1,  "b": 2,  "n": 1}', id="one line"),
+        pytest.param("{**a}", '{**a, "n": 1}', id="another mapping"),
+        pytest.param('{\n    "a": 1\n}', '{\n    "a": 1,\n    "n": 1\n}', id="one a line, without a comma"),
+        pytest.param(
+            '{\n    "a": 1,  # one\n    "b": 2,  # two\n    # end\n}',
+            '{\n    "a": 1,  # one\n    "b": 2,  # two\n    "n": 1,\n    # end\n}',
+            id="comments",
+        ),
+        pytest.param('{"a": 1,  # one\n}', '{"a": 1,  # one\n"n": 1,\n}', id="a comment on the first line"),
+        pytest.param('{\r\n  "a": 1,\r\n}', '{\r\n  "a": 1,\r\n  "n": 1,\r\n}', id="carriage returns"),
+        pytest.param(
+            '{"a": "' + 60 * "a" + '"}',
+            '{\n        "a": "' + 60 * "a" + '",\n        "n": 1,\n    }',
+            id="past the line limit",
+        ),
+    ],
+)
+def test_an_entry_is_added(before: str, after: str) -> None:
+    newline = "\r\n" if "\r" in before else "\n"
+    layout = {"column": 8, "indentation": "    ", "unit": "    ", "newline": newline, "limit": 80}
+    node = ast.parse(before, mode="eval").body
+    assert isinstance(node, ast.Dict)
+
+    assert edit_mapping(before, CallEdit(node, added=(("n", "1"),)), **layout) == after  # type: ignore[arg-type]
+    assert "'n': 1" in ast.unparse(ast.parse(after))

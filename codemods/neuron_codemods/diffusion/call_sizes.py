@@ -399,7 +399,7 @@ shapes = {"height": 512, "width": 768, "num_images_per_prompt": 2}
 pipe = NeuronStableDiffusionPipeline.from_pretrained("a/b", export=True, **shapes)
 
 inputs = {"prompt": "a cat", "height": 640}
-image = pipe(width=768, num_images_per_prompt=2, **inputs).images[0]
+image = pipe(**inputs, width=768, num_images_per_prompt=2).images[0]
 
 
 def paint(prompt, **parameters):

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, RemoveStatement
 from neuron_codemods.inference.flow import origins
-from neuron_codemods.inference.inputs import TEXT, ModelCall, kind_of, model_calls
-from neuron_codemods.inference.loads import CAUSAL, SEQ2SEQ, known, text_at
+from neuron_codemods.inference.inputs import TEXT, ModelCall, handed_on, kind_of, model_calls
+from neuron_codemods.inference.loads import CAUSAL, SEQ2SEQ, Load, known, text_at
 from neuron_codemods.inference.loads import TEXT as LENGTH
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -39,34 +39,41 @@ def check(module: Module) -> Iterator[Change]:
         if item.load.family == CAUSAL:
             for prepared in item.prepared:
                 prompts.setdefault(prepared, item)
+    for attribute, load in handed_on(module):
+        yield _handed_on(module, attribute, load)
     for prepared in prompts:
         yield from _on_cpu(module, prepared)
     yield from _padding_side(module, list(prompts))
 
 
 def _generate(module: Module, item: ModelCall) -> Iterator[Change]:
-    call, load = item.call, item.load
+    given, load = item.given, item.load
     edits: list[AnyEdit] = []
     added = []
-    use_cache = keyword(call, "use_cache")
+    use_cache = keyword(given, "use_cache")
     is_cached = use_cache is None or literal(use_cache.value) is not False
-    if is_cached and keyword(call, "cache_implementation", "cache", "past_key_values") is None:
+    if is_cached and keyword(given, "cache_implementation", "cache", "past_key_values") is None:
         added.append(("cache_implementation", '"static"'))
-    given = load.find(*LENGTH)
-    length = text_at(module, given.value, call) if given is not None else None
-    lost = given is not None and length is None and known(module, given) is not None
-    if load.family == CAUSAL and length not in (None, "None") and is_cached and keyword(call, "max_cache_len") is None:
+    size = load.find(*LENGTH)
+    length = text_at(module, size.value, given) if size is not None else None
+    lost = size is not None and length is None and known(module, size) is not None
+    if (
+        load.family == CAUSAL
+        and length not in (None, "None")
+        and is_cached
+        and keyword(given, "max_cache_len") is None
+    ):
         added.append(("max_cache_len", str(length)))
     beams = load.find("num_beams")
-    if load.family == SEQ2SEQ and beams is not None and keyword(call, "num_beams") is None:
-        text = text_at(module, beams.value, call)
+    if load.family == SEQ2SEQ and beams is not None and keyword(given, "num_beams") is None:
+        text = text_at(module, beams.value, given)
         if text not in (None, "1"):
             added.append(("num_beams", str(text)))
     if added:
-        edits.append(CallEdit(call, added=tuple(added)))
-    compile_config = keyword(call, "compile_config")
+        edits.append(CallEdit(given, added=tuple(added)))
+    compile_config = keyword(given, "compile_config")
     if compile_config is not None:
-        edits.append(remove_argument(call, compile_config))
+        edits.append(remove_argument(given, compile_config))
     if not edits:
         return
     message = "A static cache keeps the shapes of the decoding step, which then compiles once."
@@ -74,9 +81,17 @@ def _generate(module: Module, item: ModelCall) -> Iterator[Change]:
         message += " compile_config goes: the default one knows the device."
     if load.family == CAUSAL and lost:
         message += " Pass max_cache_len as long as the longest text, prompt and answer, to keep one size of cache."
-        yield Change(Outcome.REVIEW, call, message, tuple(edits))
+        yield Change(Outcome.REVIEW, item.call, message, tuple(edits))
         return
-    yield Change(Outcome.REWRITTEN, call, message, tuple(edits))
+    yield Change(Outcome.REWRITTEN, item.call, message, tuple(edits))
+
+
+def _handed_on(module: Module, attribute: ast.Attribute, load: Load) -> Change:
+    size = load.find(*LENGTH) if load.family == CAUSAL else None
+    length = text_at(module, size.value, attribute) if size is not None else None
+    wanted = 'cache_implementation="static"' + (f" and max_cache_len={length}" if length not in (None, "None") else "")
+    message = f"What is passed to generate() cannot be seen here: add {wanted}, or each text compiles anew."
+    return Change(Outcome.REVIEW, attribute, message)
 
 
 # Prompts ----------------------------------------------------------------------------------------------------------
@@ -173,7 +188,7 @@ from transformers import AutoTokenizer
 tokenizer = AutoTokenizer.from_pretrained("my/model", padding_side="left")
 model = NeuronModelForCausalLM.from_pretrained("my/model", export=True, batch_size=2, sequence_length=2048)
 tokens = tokenizer(["Hello", "Good morning"], return_tensors="pt", padding=True)
-outputs = model.generate(cache_implementation="static", max_cache_len=2048, **tokens, max_new_tokens=16)
+outputs = model.generate(**tokens, max_new_tokens=16, cache_implementation="static", max_cache_len=2048)
 """,
         (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
@@ -201,7 +216,7 @@ model = NeuronModelForCausalLM.from_pretrained("my/model", export=True, batch_si
 
 def answer(prompts):
     tokens = tokenizer(prompts, return_tensors="pt", padding=True)
-    return model.generate(cache_implementation="static", max_cache_len=2048, **tokens)
+    return model.generate(**tokens, cache_implementation="static", max_cache_len=2048)
 """,
         (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
@@ -221,9 +236,113 @@ model = NeuronModelForSeq2SeqLM.from_pretrained("my/t5", export=True, batch_size
 
 
 def answer(inputs):
-    return model.generate(cache_implementation="static", num_beams=4, **inputs)
+    return model.generate(**inputs, cache_implementation="static", num_beams=4)
 """,
         (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "an answer that is streamed",
+        """from threading import Thread
+
+from optimum.neuron import NeuronModelForCausalLM
+from transformers import AutoTokenizer, TextIteratorStreamer
+
+tokenizer = AutoTokenizer.from_pretrained("my/model")
+model = NeuronModelForCausalLM.from_pretrained("my/model", export=True, batch_size=1, sequence_length=2048)
+
+
+def answer(prompt):
+    tokens = tokenizer([prompt], return_tensors="pt").to(model.device)
+    streamer = TextIteratorStreamer(tokenizer, skip_prompt=True)
+    settings = dict(tokens, streamer=streamer, max_new_tokens=64)
+    Thread(target=model.generate, kwargs=settings).start()
+    yield from streamer
+
+
+def answers(prompts):
+    tokens = tokenizer(prompts, return_tensors="pt", padding=True)
+    settings = {**tokens, "max_new_tokens": 64}
+    Thread(target=model.generate, kwargs=settings).start()
+""",
+        """from threading import Thread
+
+from optimum.neuron import NeuronModelForCausalLM
+from transformers import AutoTokenizer, TextIteratorStreamer
+
+tokenizer = AutoTokenizer.from_pretrained("my/model", padding_side="left")
+model = NeuronModelForCausalLM.from_pretrained("my/model", export=True, batch_size=1, sequence_length=2048)
+
+
+def answer(prompt):
+    tokens = tokenizer([prompt], return_tensors="pt")
+    streamer = TextIteratorStreamer(tokenizer, skip_prompt=True)
+    settings = dict(
+        tokens,
+        streamer=streamer,
+        max_new_tokens=64,
+        cache_implementation="static",
+        max_cache_len=2048,
+    )
+    Thread(target=model.generate, kwargs=settings).start()
+    yield from streamer
+
+
+def answers(prompts):
+    tokens = tokenizer(prompts, return_tensors="pt", padding=True)
+    settings = {**tokens, "max_new_tokens": 64, "cache_implementation": "static", "max_cache_len": 2048}
+    Thread(target=model.generate, kwargs=settings).start()
+""",
+    ),
+    Case(
+        "run elsewhere",
+        """import asyncio
+
+from optimum.neuron import NeuronModelForCausalLM
+
+model = NeuronModelForCausalLM.from_pretrained("my/model", export=True, batch_size=1, sequence_length=2048)
+
+
+async def answer(tokens):
+    return await asyncio.to_thread(model.generate, **tokens)
+
+
+def later(pool, tokens):
+    return pool.submit(model.generate, tokens["input_ids"], max_new_tokens=8)
+
+
+def timed(measure):
+    return measure(model.generate)
+""",
+        """import asyncio
+
+from optimum.neuron import NeuronModelForCausalLM
+
+model = NeuronModelForCausalLM.from_pretrained("my/model", export=True, batch_size=1, sequence_length=2048)
+
+
+async def answer(tokens):
+    return await asyncio.to_thread(
+        model.generate,
+        cache_implementation="static",
+        max_cache_len=2048,
+        **tokens,
+    )
+
+
+def later(pool, tokens):
+    return pool.submit(
+        model.generate,
+        tokens["input_ids"],
+        max_new_tokens=8,
+        cache_implementation="static",
+        max_cache_len=2048,
+    )
+
+
+def timed(measure):
+    return measure(model.generate)
+""",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REVIEW),
     ),
     Case(
         "a model of transformers",

@@ -7,24 +7,32 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from neuron_codemods.edits import Holder
 from neuron_codemods.inference.flow import origins
 from neuron_codemods.inference.loads import Load, load_of
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.module import Module, once
+from neuron_codemods.values import keyword, mapping_literal, named
 
 TEXT, OTHER = "tokenizer", "processor"
 _KINDS = re.compile(r"(Tokenizer(Fast)?|Processor|FeatureExtractor)$")
 _TOKENIZER = re.compile(r"tokenizer", re.IGNORECASE)
 _NAMES = re.compile(r"tokenizer|processor|extractor", re.IGNORECASE)
+_THREADS = frozenset({"threading.Thread", "threading.Timer", "multiprocessing.Process"})
+_RUNNERS = frozenset({"functools.partial", "asyncio.to_thread"})
 _PASSED_ON = frozenset({"to", "cpu", "items", "copy"})
 _METHODS = frozenset({"__call__", "encode_plus", "batch_encode_plus"})
 
 
 @dataclass(frozen=True, eq=False)
 class ModelCall:
-    """A call of a compiled model, or of its ``generate``."""
+    """A call of a compiled model, or of its ``generate``, also by a thread."""
 
     call: ast.Call
+    """What calls it: ``model(...)``, ``model.generate(...)``, or ``Thread(target=model.generate, ...)``."""
+    model: ast.expr
+    given: Holder
+    """Where its keywords are written: the call, or the mapping that a thread takes them from."""
     load: Load
     generates: bool
     prepared: tuple[ast.Call, ...]
@@ -38,24 +46,64 @@ def model_calls(module: Module) -> tuple[ModelCall, ...]:
     done = rewritten_loads(module)
     found = []
     for call in module.calls if done else ():
-        function = call.func
-        generates = isinstance(function, ast.Attribute) and function.attr == "generate"
-        target = function.value if generates and isinstance(function, ast.Attribute) else function
-        if not isinstance(target, (ast.Name, ast.Attribute)):
+        target = _generated(call.func)
+        generates = target is not None
+        model = target or call.func
+        given: Holder | None = call
+        if not generates and (run := _run(module, call)) is not None:
+            generates, (model, given) = True, run
+        if given is None or not isinstance(model, (ast.Name, ast.Attribute)):
             continue
-        load = load_of(module, target)
+        load = load_of(module, model)
         if load is None or load not in done or load.call is call:
             continue
-        prepared, unknown = _prepared(module, call)
-        found.append(ModelCall(call, load, generates, tuple(prepared), tuple(unknown)))
+        prepared, unknown = _prepared(module, given)
+        found.append(ModelCall(call, model, given, load, generates, tuple(prepared), tuple(unknown)))
     return tuple(found)
 
 
-def _prepared(module: Module, call: ast.Call) -> tuple[list[ast.Call], list[ast.expr]]:
+def _generated(function: ast.AST | None) -> ast.expr | None:
+    """The model of ``model.generate``."""
+    return function.value if isinstance(function, ast.Attribute) and function.attr == "generate" else None
+
+
+def _run(module: Module, call: ast.Call) -> tuple[ast.expr, Holder | None] | None:
+    """The model whose ``generate`` a call is given to run, and where its keywords are written, if that is known."""
+    function = module.resolve(call.func)
+    target = keyword(call, "target")
+    if function in _THREADS and target is not None and (model := _generated(target.value)) is not None:
+        mapping = keyword(call, "kwargs")
+        return model, _mapping(module, mapping.value) if mapping is not None else None
+    first = call.args[0] if call.args else None
+    if (model := _generated(first)) is not None:
+        is_run = function in _RUNNERS or (isinstance(call.func, ast.Attribute) and call.func.attr == "submit")
+        return model, call if is_run else None
+    return None
+
+
+def _mapping(module: Module, node: ast.expr) -> Holder | None:
+    """``{...}`` or ``dict(...)``, also behind a name that is bound once."""
+    if isinstance(node, ast.Name):
+        binding = module.binding(node)
+        node = binding.value if binding is not None and binding.value is not None else node
+    return mapping_literal(module, node)
+
+
+def handed_on(module: Module) -> Iterator[tuple[ast.Attribute, Load]]:
+    """Each ``model.generate`` that is neither called nor run by a call that is understood, with its model's load."""
+    done = rewritten_loads(module)
+    seen = {item.model for item in model_calls(module)}
+    for node in ast.walk(module.source.tree) if done else ():
+        if isinstance(node, ast.Attribute) and node.attr == "generate" and node.value not in seen:
+            load = load_of(module, node.value)
+            if load is not None and load in done:
+                yield node, load
+
+
+def _prepared(module: Module, holder: Holder) -> tuple[list[ast.Call], list[ast.expr]]:
     prepared: dict[ast.Call, None] = {}
     unknown: dict[ast.expr, None] = {}
-    given = [*call.args, *(item.value for item in call.keywords if item.arg is None or item.arg in _INPUTS)]
-    for value in given:
+    for value in _inputs(holder):
         for base in _bases(value):
             for origin in origins(module, base):
                 for inner in _through(module, origin):
@@ -64,6 +112,13 @@ def _prepared(module: Module, call: ast.Call) -> tuple[list[ast.Call], list[ast.
                     elif not isinstance(inner, ast.Constant):
                         unknown.setdefault(value)
     return list(prepared), list(unknown)
+
+
+def _inputs(holder: Holder) -> list[ast.expr]:
+    """The arguments of a call that may be inputs of a model: those by position, in mappings, and of some names."""
+    positional = [] if isinstance(holder, ast.Dict) else holder.args
+    given = [item.value for item in named(holder) if item.arg is None or item.arg in _INPUTS]
+    return [*(item for item in positional if _generated(item) is None), *given]
 
 
 _INPUTS = frozenset(
@@ -76,7 +131,10 @@ _INPUTS = frozenset(
 
 def _through(module: Module, node: ast.expr, depth: int = 0) -> Iterator[ast.expr]:
     """What an input is taken out of: ``tokenizer(...)`` for ``tokenizer(...)["input_ids"]``."""
-    bases = list(_bases(node))
+    mapping = mapping_literal(module, node)
+    bases = (
+        [base for value in _inputs(mapping) for base in _bases(value)] if mapping is not None else list(_bases(node))
+    )
     if bases == [node] or depth > 4:
         yield node
         return

@@ -128,9 +128,7 @@ def _is_moved(module: Module, call: ast.Call) -> bool:
 
 def _device(module: Module, call: ast.Call, item: ModelCall) -> str | None:
     """``model.device``, where the model is known under the same name when the inputs are made."""
-    target = item.call.func
-    if item.generates and isinstance(target, ast.Attribute):
-        target = target.value
+    target = item.model
     if isinstance(target, ast.Attribute):
         same = isinstance(target.value, ast.Name) and target.value.id == "self"
         return f"{module.source.segment(target)}.device" if same and _same_class(module, target, call) else None

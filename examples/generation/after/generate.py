@@ -39,11 +39,11 @@ def answer(model, tokenizer, prompts, max_new_tokens):
     tokens = tokenizer(prompts, return_tensors="pt", padding=True)
     with torch.inference_mode():
         outputs = model.generate(
-            cache_implementation="static",
-            max_cache_len=256,
             **tokens,
             max_new_tokens=max_new_tokens,
             do_sample=False,
+            cache_implementation="static",
+            max_cache_len=256,
         )
     return tokenizer.batch_decode(outputs[:, tokens.input_ids.shape[1] :], skip_special_tokens=True)
 

@@ -54,7 +54,7 @@ def manual(text: str) -> list[str]:
         (f"pipes['a'] = {LOAD}\npipes['a']('x')\n", "pipes['a']('x', {})"),
         (f"if (p := {LOAD}):\n    p('x')\n", "p('x', {})"),
         (f"pool.submit({LOAD}, 'x')\n", "'x', {})"),
-        (f"p = {LOAD}\nargs = dict(prompt='x')\np(**args)\n", "p({}, **args)"),
+        (f"p = {LOAD}\nargs = dict(prompt='x')\np(**args)\n", "p(**args, {})"),
         (f"try:\n    p = {LOAD}\nexcept OSError:\n    p = None\np('x')\n", "p('x', {})"),
     ],
 )
