@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
@@ -252,10 +252,11 @@ def _edits(module: Module, found: Sequence[Found], settings: Settings) -> list[E
     commented = {edit.statement for edit in by_kind[RemoveStatement] if edit.with_comments}
     edits += _call_edits(module, by_kind[CallEdit])  # first: what puts a whole call elsewhere finds its arguments done
     edits += by_kind[Edit]
-    edits += [statements.unwrap(module, edit.statement, edit.branch) for edit in by_kind[Unwrap]]
-    edits += _inserted(module, by_kind[InsertLines])
+    gone = statements.remove(module, removed, commented)
+    edits += [statements.unwrap(module, edit.statement, edit.branch, gone) for edit in by_kind[Unwrap]]
+    edits += _inserted(module, by_kind[InsertLines], {edit.statement for edit in by_kind[Unwrap]})
     edits += _markers(module, found, settings)
-    edits += statements.remove(module, removed, commented)
+    edits += gone
     return without_lost(edits)
 
 
@@ -290,7 +291,7 @@ def _call_edit(module: Module, edit: CallEdit) -> Edit:
     return Edit(start, end, edited)
 
 
-def _inserted(module: Module, edits: Sequence[InsertLines]) -> list[Edit]:
+def _inserted(module: Module, edits: Sequence[InsertLines], unwrapped: Collection[ast.stmt]) -> list[Edit]:
     """Insertions; equal lines at one place are written once."""
     seen: set[tuple[ast.stmt, tuple[str, ...], bool]] = set()
     result = []
@@ -298,8 +299,10 @@ def _inserted(module: Module, edits: Sequence[InsertLines]) -> list[Edit]:
         key = (edit.statement, edit.lines, edit.after)
         if key not in seen:
             seen.add(key)
-            insert = statements.insert_after if edit.after else statements.insert_before
-            result.append(insert(module, edit.statement, edit.lines))
+            if edit.after:
+                result.append(statements.insert_after(module, edit.statement, edit.lines, unwrapped))
+            else:
+                result.append(statements.insert_before(module, edit.statement, edit.lines))
     return result
 
 

@@ -70,10 +70,13 @@ def insert_before(module: Module, statement: ast.stmt, lines: Sequence[str]) -> 
     return Edit.insert(offset, "".join(f"{indentation}{line}{newline}" if line else newline for line in lines))
 
 
-def insert_after(module: Module, statement: ast.stmt, lines: Sequence[str]) -> Edit:
+def insert_after(
+    module: Module, statement: ast.stmt, lines: Sequence[str], unwrapped: Collection[ast.stmt] = ()
+) -> Edit:
     """Lines below a statement, at the indentation of the statement that starts its line.
 
-    In a block that is written behind its header (``if x: a = f()``) they follow on the same line.
+    In a block that is written behind its header (``if x: a = f()``) they follow on the same line. Below the last
+    statement of one that is ``unwrapped`` they are indented as that will be.
     """
     source = module.source
     block = module.block(statement)
@@ -87,11 +90,21 @@ def insert_after(module: Module, statement: ast.stmt, lines: Sequence[str]) -> E
         return Edit.insert(source.span(statement)[1], "".join(f"; {part}" for part in _on_one_line(lines)))
     offset = source.line_end(max(source.span(statement)[1] - 1, 0))
     indentation = source.indentation(start_of(source, first))
+    for above in module.ancestors(first):
+        if isinstance(above, ast.stmt) and above in unwrapped and source.span(above)[1] <= offset:
+            inner, outer = (source.indentation(start_of(source, item)) for item in (_first_inside(above), above))
+            indentation = indentation.removesuffix(inner.removeprefix(outer))
     newline = source.newline(source.span(statement)[0])
     text = "".join(f"{indentation}{line}{newline}" if line else newline for line in lines)
     if offset == len(source.text) and not source.text.endswith(("\n", "\r")):
         text = newline + text[: -len(newline)]
     return Edit.insert(offset, text)
+
+
+def _first_inside(statement: ast.stmt) -> ast.stmt:
+    """The first statement of the block of a compound statement."""
+    body: list[ast.stmt] = statement.body  # type: ignore[attr-defined]
+    return body[0]
 
 
 def _on_one_line(lines: Sequence[str]) -> list[str]:
@@ -179,26 +192,35 @@ def _with_blank_lines(source: Source, start: int, end: int, is_first: bool) -> t
     return start, end
 
 
-def unwrap(module: Module, statement: ast.With | ast.For | ast.If, branch: str = "body") -> Edit:
-    """Put one block of a compound statement in its place, one step to the left; comments stay."""
+def unwrap(
+    module: Module, statement: ast.With | ast.For | ast.If, branch: str = "body", others: Iterable[Edit] = ()
+) -> Edit:
+    """Put one block of a compound statement in its place, one step to the left; comments stay.
+
+    ``others`` are edits around it: with the last line of the block goes its end, which lies behind the statement.
+    """
     start, end = module.source.span(statement)
     indentation = module.source.indentation(start)
+    end = max([end, *(edit.end for edit in others if start <= edit.start < end)])
     return Edit(start, end, lambda text: _unwrapped(text, indentation, branch))
 
 
 def _unwrapped(text: str, indentation: str, branch: str) -> str:
+    text = f"if 1:\n{indentation}{text}" if indentation else text
     source = Source(text)
-    block: list[ast.stmt] = getattr(source.tree.body[0], branch)
+    statement = source.tree.body[0].body[0] if indentation else source.tree.body[0]  # type: ignore[attr-defined]
+    block: list[ast.stmt] = getattr(statement, branch)
     body_start = start_of(source, block[0])
     last_line = text[: source.line_end(source.span(block[-1])[1] - 1)]
     body_end = len(last_line.rstrip("\r\n"))
+    behind = text[max(body_end, source.span(statement)[1]) :]
     colon = [token for token in source.tokens_between(0, body_start) if token.text == ":"][-1]
     line, newline, body = _split_line(text[colon.end : body_end])
     if source.line_start(body_start) <= colon.start:
-        return text[body_start:body_end]
+        return text[body_start:body_end] + behind
     comment = line.strip()
     kept = f"{comment}{newline}{indentation}" if comment else ""
-    return kept + _dedent(body, indentation)
+    return kept + _dedent(body, indentation) + behind
 
 
 def _split_line(text: str) -> tuple[str, str, str]:

@@ -265,6 +265,28 @@ def test_an_edit_inside_of_an_unwrapped_block() -> None:
     assert transform("with a:\n    b\n    old\n", edit) == "b\n# above\nnew(\n1)\n"
 
 
+@pytest.mark.parametrize("newline", NEWLINES.values(), ids=NEWLINES)
+def test_the_last_line_of_an_unwrapped_block_goes(newline: str) -> None:
+    def edit(module: Module) -> list[edits.Edit]:
+        block = next(item for item in module.names.statements if isinstance(item, ast.If))
+        gone = statements.remove(module, block.orelse[-1:])
+        return [statements.unwrap(module, block, "orelse", gone), *gone]
+
+    text = "def f():\n    if a:\n        b\n    else:\n        c  # kept\n        d\n    # end\n    return\n"
+    result = "def f():\n    c  # kept\n    # end\n    return\n"
+
+    assert transform(text.replace("\n", newline), edit) == result.replace("\n", newline)
+
+
+def test_lines_behind_an_unwrapped_block_are_indented_as_it_is() -> None:
+    def edit(module: Module) -> list[edits.Edit]:
+        outer, inner, last = module.names.statements
+        added = statements.insert_after(module, last, ["e"], {outer, inner})
+        return [statements.unwrap(module, outer), statements.unwrap(module, inner), added]  # type: ignore[arg-type]
+
+    assert transform("with a:\n    with b:\n        c\n", edit) == "c\ne\n"
+
+
 # Markers ------------------------------------------------------------------------------------------------------------
 
 IMPORT = "from optimum import neuron\n"

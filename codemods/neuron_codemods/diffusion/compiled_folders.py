@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 from neuron_codemods.diffusion.flow import ELSEWHERE
 from neuron_codemods.diffusion.given import same_expression
-from neuron_codemods.diffusion.loads import Load, Loads, all_loads, saves
+from neuron_codemods.diffusion.loads import Load, Loads, all_loads, guarded, saves
 from neuron_codemods.edits import CallEdit, Change, RemoveStatement
+from neuron_codemods.folder_guards import emptied
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.values import has_splat, in_order, keyword
@@ -38,10 +39,12 @@ def check(module: Module) -> Iterator[Change]:
     for load in found.rewritten:
         if load.is_dropped:
             message = "The folder is not loaded again: the pipeline that was exported is still there."
-            yield Change(Outcome.REWRITTEN, load.call, message, (RemoveStatement(module.statement(load.call)),))
+            edits = guarded(module, load) or (RemoveStatement(module.statement(load.call)),)
+            yield Change(Outcome.REWRITTEN, load.call, message, edits)
         elif load.is_superseded:
             message = "The export goes: the load of its folder loads the original model."
-            yield Change(Outcome.REWRITTEN, load.call, message, (RemoveStatement(module.statement(load.call)),))
+            statement = emptied(module, load.call) or module.statement(load.call)
+            yield Change(Outcome.REWRITTEN, load.call, message, (RemoveStatement(statement),))
     for call, folder, origins in saves(module, found):
         if ELSEWHERE not in origins and all(_is_rewritten(found, item) for item in origins):
             yield _saved(module, found, call, folder)
@@ -166,12 +169,10 @@ FOLDER = "sdxl_neuron/"
 
 
 def load():
-    if os.path.exists(FOLDER):
-        return NeuronStableDiffusionXLPipeline.from_pretrained(FOLDER)
     pipe = NeuronStableDiffusionXLPipeline.from_pretrained(MODEL, export=True, height=1024, width=1024)
     return pipe
 """,
-        (Outcome.REWRITTEN,),
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "a folder for other programs",

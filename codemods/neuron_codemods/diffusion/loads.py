@@ -21,6 +21,8 @@ from neuron_codemods.diffusion.given import (
     text_at,
 )
 from neuron_codemods.diffusion.pipelines import LOADING, PIPELINES, Pipeline
+from neuron_codemods.edits import AnyEdit
+from neuron_codemods.folder_guards import emptied, unguarded
 from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import attributes, imported, star_uses
 from neuron_codemods.scopes import Binding
@@ -526,16 +528,27 @@ def _drop(module: Module, loads: Loads) -> None:
         source = load.source
         if source is None or source.symbol.native != load.symbol.native:
             continue
+        if guarded(module, load):
+            load.is_dropped = True
+            continue
         exported, loaded = module.parent(source.call), module.parent(load.call)
         if not isinstance(exported, ast.Assign) or not isinstance(loaded, ast.Assign):
             continue
-        if module.block(exported) is not module.block(loaded) or exported.lineno > loaded.lineno:
+        around = emptied(module, source.call) or exported
+        if module.block(around) is not module.block(loaded) or exported.lineno > loaded.lineno:
             continue
         name, other = target(module, source.call), target(module, load.call)
         if name is not None and name == other:
             load.is_dropped = True
         elif _is_only_saved(module, loads, source):
             source.is_superseded = True
+
+
+def guarded(module: Module, load: Load) -> tuple[AnyEdit, ...]:
+    """The edits that leave the export alone, where an ``if`` chose between it and this load of its folder."""
+    if load.source is None:
+        return ()
+    return unguarded(module, load.source.call, load.call, lambda node: same_expression(module, node, load.model))
 
 
 def _is_only_saved(module: Module, loads: Loads, load: Load) -> bool:

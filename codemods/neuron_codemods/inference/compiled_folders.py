@@ -34,7 +34,7 @@ def check(module: Module) -> Iterator[Change]:
     if not done:
         return
     again = {load.exported_by.call: load for load in done if load.exported_by is not None}
-    read = {folder_key(module, _model(load)) for load in loads(module) if load.exported_by is not None}
+    read = {folder_key(module, load.source) for load in loads(module) if load.exported_by is not None}
     yield from _preprocessors(module, done)
     for call, model, places in writes(module):
         load = load_of(module, model)
@@ -60,7 +60,7 @@ def _preprocessors(module: Module, done: tuple[Load, ...]) -> Iterator[Change]:
         if load_of(module, model) is None
         for place in places
     }
-    originals = {folder_key(module, _model(load)): load for load in done if load.exported_by is not None}
+    originals = {folder_key(module, load.source): load for load in done if load.exported_by is not None}
     for call in module.calls:
         function = call.func
         if not isinstance(function, ast.Attribute) or function.attr != "from_pretrained" or not call.args:
@@ -73,10 +73,6 @@ def _preprocessors(module: Module, done: tuple[Load, ...]) -> Iterator[Change]:
             edit = CallEdit(call, values=((in_order(call).index(call.args[0]), text),))
             message = "It comes from the original model: the compiled folder is not written any more."
             yield Change(Outcome.REWRITTEN, call, message, (edit,))
-
-
-def _model(load: Load) -> ast.expr | None:
-    return load.model.value if isinstance(load.model, ast.keyword) else load.model
 
 
 def _saved(module: Module, call: ast.Call) -> Iterator[Change]:

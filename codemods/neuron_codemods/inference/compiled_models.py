@@ -29,7 +29,7 @@ from neuron_codemods.inference.loads import (
     Load,
     Splat,
     consumed_keywords,
-    gone_with,
+    dropping,
     known,
     text_at,
 )
@@ -115,7 +115,7 @@ def _load(module: Module, load: Load) -> Iterator[Change]:
 
 def _repeated(module: Module, load: Load) -> Iterator[Change]:
     """A load that only wrote or read the folder of a compiled model."""
-    edits: list[AnyEdit] = [RemoveStatement(statement) for statement in gone_with(module, load)]
+    edits = list(dropping(module, load))
     for splat in load.splats:
         edits += [edit for edit in _splat(module, load, splat, []) if isinstance(edit, RemoveStatement)]
     message = "The compiled folder goes: the original model is loaded once and used as it is."
@@ -242,7 +242,7 @@ def tp_size(module: Module, load: Load) -> tuple[str, str] | None:
     given = load.find(*CORES)
     if given is None or known(module, given) in (1, None):
         return None
-    model = load.model.value if isinstance(load.model, ast.keyword) else load.model
+    model = load.source
     source = original_text(module, load)
     if source is None and model is not None and is_plain(model):
         source = module.source.segment(model)

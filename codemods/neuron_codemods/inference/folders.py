@@ -21,8 +21,7 @@ def folders(module: Module) -> tuple[tuple[tuple[str, str], ...], frozenset[str]
     for _, model, places in writes(module):
         for origin in origins(module, model):
             load = by_call.get(origin) if isinstance(origin, ast.Call) else None
-            source = load.model if load is not None else None
-            name = constant(module, source.value if isinstance(source, ast.keyword) else source)
+            name = constant(module, load.source if load is not None else None)
             if isinstance(name, str) and load is not None and load.exported_by is None:
                 for place in places:
                     key = folder_key(module, place) or ""
@@ -30,8 +29,7 @@ def folders(module: Module) -> tuple[tuple[tuple[str, str], ...], frozenset[str]
                         written[folder_of(module.path, key[1:])] = name
     asked = set()
     for load in found:
-        source = load.model
-        key = folder_key(module, source.value if isinstance(source, ast.keyword) else source) or ""
+        key = folder_key(module, load.source) or ""
         if load.problem is not None and key.startswith("="):
             asked.add(key[1:])
     return tuple(sorted(written.items())), frozenset(asked)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from neuron_codemods.data import Symbol, keywords
-from neuron_codemods.edits import Holder
+from neuron_codemods.edits import AnyEdit, Holder, RemoveStatement
+from neuron_codemods.folder_guards import emptied, unguarded
 from neuron_codemods.inference.flow import origins
 from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import is_called_otherwise
@@ -117,6 +118,11 @@ class Load:
     def model(self) -> ast.expr | ast.keyword | None:
         """The argument that names the model or its folder."""
         return self.call.args[0] if self.call.args else keyword(self.call, *MODEL_KEYWORDS)
+
+    @property
+    def source(self) -> ast.expr | None:
+        """The expression that names the model or its folder."""
+        return self.model.value if isinstance(self.model, ast.keyword) else self.model
 
 
 def is_compiled(symbol: Symbol | None) -> bool:
@@ -349,7 +355,7 @@ def _written(module: Module, by_call: dict[ast.Call, Load]) -> dict[str, Load | 
             if load is not None:
                 for place in places:
                     key = folder_key(module, place)
-                    if key is not None:
+                    if key is not None and key != folder_key(module, load.source):
                         folders[key] = load if folders.get(key, load) is load else None
     return folders
 
@@ -358,10 +364,9 @@ def _placed(module: Module, load: Load, folders: dict[str, Load | None]) -> Load
     """A load with what it loads: the original model, or a folder that a compiled one was written to."""
     if load.problem is not None:
         return load
-    model = load.model.value if isinstance(load.model, ast.keyword) else load.model
-    if model is None:
+    if load.source is None:
         return _with(load, problem=Problem(load.call, "name the original model, and run neuron-migrate again."))
-    return _found(module, load, model, folders)
+    return _found(module, load, load.source, folders)
 
 
 def placed(module: Module, load: Load, model: ast.expr) -> Load:
@@ -406,7 +411,7 @@ def _without_pairs(module: Module, found: list[Load]) -> list[Load]:
         if exporter is None or load.problem is not None:
             continue
         first, second = module.parent(exporter.call), module.parent(load.call)
-        if _is_same_variable(module, first, second):
+        if _is_same_variable(module, first, second) or _unguarded(module, load):
             gone.add(load.call)
         elif _is_only_saved(module, first):
             gone.add(exporter.call)
@@ -437,10 +442,14 @@ def _is_deletion(module: Module, statement: ast.stmt, name: str) -> bool:
     return isinstance(statement, ast.Delete) and [module.source.segment(item) for item in statement.targets] == [name]
 
 
-def gone_with(module: Module, load: Load) -> Iterator[ast.stmt]:
-    """The statements that go with a load that goes: its own, and a ``del`` of the same variable before it."""
+def dropping(module: Module, load: Load) -> Iterator[AnyEdit]:
+    """The edits for a load that goes: with it a ``del`` of the variable before it, or the choice between two loads."""
+    unguarded = _unguarded(module, load)
+    if unguarded:
+        yield from unguarded
+        return
     statement = module.statement(load.call)
-    yield statement
+    yield RemoveStatement((emptied(module, load.call) if load.exported_by is None else None) or statement)
     if load.exported_by is None or not isinstance(statement, ast.Assign):
         return
     name = module.source.segment(statement.targets[0])
@@ -448,7 +457,14 @@ def gone_with(module: Module, load: Load) -> Iterator[ast.stmt]:
     first = module.statement(load.exported_by.call)
     for between in block[block.index(first) + 1 : block.index(statement)] if first in block else ():
         if _is_deletion(module, between, name):
-            yield between
+            yield RemoveStatement(between)
+
+
+def _unguarded(module: Module, load: Load) -> tuple[AnyEdit, ...]:
+    if load.exported_by is None:
+        return ()
+    key = folder_key(module, load.source)
+    return unguarded(module, load.exported_by.call, load.call, lambda node: folder_key(module, node) == key)
 
 
 def _is_only_saved(module: Module, statement: ast.AST | None) -> bool:

@@ -24,7 +24,7 @@ from neuron_codemods.inference.loads import (
     TEXT,
     Load,
     consumed_keywords,
-    gone_with,
+    dropping,
     known,
     load_of,
     text_at,
@@ -76,7 +76,7 @@ def _load(module: Module, load: Load) -> Iterator[Change]:
     call = load.call
     if load.is_gone:
         message = "The compiled folder goes: the original model is loaded once and used as it is."
-        yield Change(Outcome.REWRITTEN, call, message, tuple(map(RemoveStatement, gone_with(module, load))))
+        yield Change(Outcome.REWRITTEN, call, message, tuple(dropping(module, load)))
         return
     assert isinstance(call.func, ast.Attribute)
     edits: list[AnyEdit] = [Edit.delete(_attribute(module, call.func))]
