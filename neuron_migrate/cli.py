@@ -75,6 +75,7 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
 @click.option("--ignore", metavar="CODES", multiple=True, help="Do not run these rules.")
 @click.option("--annotate", is_flag=True, help="Also write what to review into the files.")
 @click.option("--no-shim", is_flag=True, help="Write plain lines where neuron_shim would be imported.")
+@click.option("--target", metavar="LIBRARY=VERSION", multiple=True, help="Write for an older transformers or TRL.")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Skip files, as a line of .gitignore does.")
 @click.option("--skip-unknown", is_flag=True, help="Pass over named files of other kinds, for hooks.")
 @click.option("--stdin-filename", metavar="NAME", help="What to call the text read from '-'.")
@@ -255,7 +256,25 @@ def _configurations(given: dict[str, Any]) -> Configurations:
     chosen = {key: value for key, value in options.items() if value}
     if given["no_shim"]:
         chosen["shim"] = False
+    if given["target"]:
+        chosen["targets"] = _targets(given["target"])
     return Configurations(chosen, use=not given["isolated"], prefixes=_prefixes)
+
+
+def _targets(values: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    from neuron_codemods.targets import TargetError, checked
+
+    try:
+        return checked(dict(_target(value) for value in values))
+    except TargetError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--target") from error
+
+
+def _target(value: str) -> tuple[str, str]:
+    library, equals, version = value.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{value!r} is no LIBRARY=VERSION, as in transformers=5.20.", param_hint="--target")
+    return library.strip().lower(), version.removeprefix("=").strip()
 
 
 def _prefixes(values: Iterable[str]) -> tuple[str, ...]:

@@ -117,6 +117,7 @@ class Configurations:
                 ignore=self._prefixes(table.get("ignore", ())),
                 annotate=table.get("annotate", False),
                 shim=table.get("shim", True),
+                targets=_targets(table.get("target-versions", {})),
             )
             per_file = tuple(
                 (excluding([glob]), self._prefixes(codes)) for glob, codes in table.get("per-file-ignores", {}).items()
@@ -151,6 +152,10 @@ KEYS = {
     "exclude": Key('a list of patterns as in .gitignore, like ["third_party/"]', _is_texts),
     "annotate": Key("true or false", lambda value: isinstance(value, bool)),
     "shim": Key("true or false", lambda value: isinstance(value, bool)),
+    "target-versions": Key(
+        'a table of libraries and versions, as in {transformers = "5.20"}',
+        lambda value: isinstance(value, dict) and all(isinstance(version, str) for version in value.values()),
+    ),
 }
 
 
@@ -168,6 +173,14 @@ def _table(path: str, data: bytes) -> dict[str, Any] | None:
     if table is not None and not isinstance(table, dict):
         raise ConfigurationError(f"{path}: tool.{TABLE} must be a table")
     return table
+
+
+def _targets(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    if not versions:
+        return ()  # the table of versions is not imported for nothing
+    from neuron_codemods.targets import checked
+
+    return checked(versions)
 
 
 def _matches(patterns: Patterns, path: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -45,9 +45,30 @@ def line_in_new_text(before: bytes, after: bytes) -> Callable[[int], int]:
     """From the number of a line in the old text to that of the same line, or of what stands for it, in the new one."""
     numbers: list[int] = []
     for stretch in stretches(before, after):
-        last = max(len(stretch.new) - 1, 0)
-        numbers += [stretch.new_line + min(index, last) for index in range(len(stretch.old))]
+        numbers += [stretch.new_line + index for index in _partners(stretch.old, stretch.new)]
     return lambda number: numbers[number - 1] if 0 < number <= len(numbers) else number
+
+
+def _partners(old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
+    """For each of some lines the index of what most likely stands for it.
+
+    Where a call was broken into lines, these belong to the line that begins as the call did.
+    """
+    last = max(len(new) - 1, 0)
+    there = {_beginning(line): index for index, line in reversed(tuple(enumerate(new)))}
+    known = [there.get(_beginning(line)) for line in old]
+    if len(old) == len(new) or not any(index is not None for index in known):
+        return [min(index, last) for index in range(len(old))]
+    found, at = [], 0
+    for index in known:
+        at = at if index is None else index
+        found.append(at)
+    return found
+
+
+def _beginning(line: bytes) -> bytes:
+    """What a line sets, calls or opens, which stays when the rest of a statement changes."""
+    return re.split(rb"[=(:#]", line, maxsplit=1)[0].strip()
 
 
 def _common(first: list[bytes], second: list[bytes]) -> int:

@@ -120,6 +120,7 @@ class _Plan:
 
 def _planned(body: str, path: str, settings: Settings, project: Project | None) -> _Plan:
     try:
+        project = (project or Project()).held_to(settings.targets)
         module = Module(body, path, project, settings.select)
         found = _look(module, settings)
         left, unused = selection.suppress(module, found, settings)

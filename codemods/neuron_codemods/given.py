@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Holder, InsertLines
 from neuron_codemods.model import Outcome
 from neuron_codemods.module import Module
+from neuron_codemods.targets import spelled
 from neuron_codemods.values import (
     Arguments,
     constant,
@@ -60,9 +61,11 @@ Handler = Callable[[Given], "Change | None"]
 
 
 def renamed(name: str, outcome: Outcome = Outcome.REWRITTEN) -> Handler:
-    def handle(given: Given) -> Change:
+    def handle(given: Given) -> Change | None:
         if given.has(name):
             return given.change(outcome, f"{given.name} goes: {name} is given as well.", given.remove())
+        if spelled(given.module.project, name) != name:
+            return None
         return given.change(outcome, f"{given.name} is called {name}.", given.rename(name))
 
     return handle

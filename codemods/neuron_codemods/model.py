@@ -72,6 +72,8 @@ class Settings:
     """Also write the review findings into the file, as comments."""
     shim: bool = True
     """Whether migrated Python may import ``neuron_shim``; else plain lines stand in its place."""
+    targets: tuple[tuple[str, str], ...] = ()
+    """The versions of the libraries that are written for, as :func:`neuron_codemods.targets.checked` returns them."""
 
 
 @dataclass(frozen=True)

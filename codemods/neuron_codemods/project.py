@@ -14,6 +14,7 @@ from neuron_codemods.scripts import Script
 
 if TYPE_CHECKING:
     from neuron_codemods.module import Module
+    from neuron_codemods.targets import Targets
 
 _LONGEST_CHAIN = 8
 """How many files are followed from an import to what is imported."""
@@ -91,6 +92,8 @@ class Project:
 
     around: Around = Around()
     """The text that holds the one that is migrated, such as the notebook of a shell line."""
+    targets: Targets = ()
+    """The versions of the libraries that the text is written for."""
 
     @cached_property
     def _by_last_name(self) -> dict[str, list[ModuleFacts]]:
@@ -132,6 +135,18 @@ class Project:
     def knowing(self, originals: Iterable[tuple[str, str]]) -> Project:
         """The same with the original models of more folders."""
         return replace(self, originals=(*self.originals, *originals))
+
+    def held_to(self, targets: Targets) -> Project:
+        """The same, written for other versions of the libraries."""
+        if targets == self.targets:
+            return self
+        if targets not in self._held:  # one for all files, so that what it has looked up is looked up once
+            self._held[targets] = replace(self, targets=targets)
+        return self._held[targets]
+
+    @cached_property
+    def _held(self) -> dict[Targets, Project]:
+        return {}
 
     def names_in(self, text: str) -> bool:
         """Whether a text names one of the files."""

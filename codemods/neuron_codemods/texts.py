@@ -129,7 +129,8 @@ def migrate_text(
     Raises :class:`SourceError` when the text cannot be parsed at all, and ``kinds.MissingParserError`` when what would
     parse it is not installed.
     """
-    settings, project = settings or Settings(), project or Project()
+    settings = settings or Settings()
+    project = (project or Project()).held_to(settings.targets)
     if kind == "python":
         return engine.migrate(text, path=path, settings=settings, project=project)
     body = text.removeprefix(_BOM)

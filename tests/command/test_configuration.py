@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from neuron_migrate.cli import _configurations
+from neuron_migrate.configuration import Configurations
 
 from .support import Project
 
@@ -99,12 +104,20 @@ def test_standard_input_belongs_to_the_current_directory(project: Project) -> No
     ("text", "said"),
     [
         ('selct = ["NM1"]', "has no key 'selct' (did you mean 'select'?)"),
-        ("zzz = 1", "has no key 'zzz'; there are select, ignore, per-file-ignores, exclude, annotate, shim"),
+        (
+            "zzz = 1",
+            "has no key 'zzz'; there are select, ignore, per-file-ignores, exclude, annotate, shim, target-versions",
+        ),
         ('select = "NM1"', 'select must be a list of rule codes, as in ["NM1"]'),
         ("annotate = 1", "annotate must be true or false"),
         (
             'per-file-ignores = ["NM1"]',
             'per-file-ignores must be a table of patterns and rule codes, as in {"legacy/"',
+        ),
+        ("target-versions = 5.20", "target-versions must be a table of libraries and versions, as in {transformers"),
+        (
+            'target-versions = {transformers = "4.57"}',
+            "transformers 4.57 is too old for migrated code, which needs 5.20",
         ),
         ('select = ["NM9"]', "no rule has the code or prefix 'NM9'"),
         ('exclude = ["a["]', "the pattern 'a[' can never match"),
@@ -133,3 +146,21 @@ def test_a_table_of_something_else_is_no_matter(project: Project) -> None:
 
 def test_no_table_is_read_where_nothing_is_to_migrate(project: Project) -> None:
     assert project.write({**table("zzz = 1"), "a.py": "x = 1\n"}).run(".").status == 0
+
+
+def targets(given: dict[str, object], files: Path) -> tuple[tuple[str, str], ...]:
+    return Configurations(given, use=True, prefixes=tuple).of(str(files / "a.py")).settings.targets
+
+
+def test_target_versions(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.neuron-migrate]\ntarget-versions = { trl = "1.12", transformers = "5.20.1" }\n'
+    )
+    assert targets({}, tmp_path) == (("transformers", "5.20.1"), ("trl", "1.12"))
+    assert targets({"targets": (("trl", "1.2"),)}, tmp_path) == (("trl", "1.2"),)
+
+
+def test_versions_of_the_command_line() -> None:
+    given = {"select": (), "ignore": (), "annotate": False, "exclude": (), "no_shim": False, "isolated": True}
+    chosen = _configurations({**given, "target": ("transformers==5.21", "TRL = 1.12")})
+    assert chosen.of("a.py").settings.targets == (("transformers", "5.21"), ("trl", "1.12"))

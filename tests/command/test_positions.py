@@ -34,6 +34,15 @@ def test_a_line_that_is_gone_is_where_it_was() -> None:
     assert line_after("a\ngone\nc\n", "a\nc\n", 2) == 2
 
 
+def test_the_lines_of_a_call_that_was_broken_belong_to_its_beginning() -> None:
+    short = 'args = Old("out", bf16=True)\ntrainer = Old(args)\n'
+    long = 'args = New(\n    "out",\n    bf16=True,\n    optim="x",\n)\ntrainer = New(args)\n'
+    assert [line_after(long, short, line) for line in range(1, 7)] == [1, 1, 1, 1, 1, 2]
+    assert [line_after(short, long, line) for line in (1, 2)] == [1, 6]
+    # Nothing begins alike: line by line.
+    assert [line_after("a\nb\nc\n", "x\ny\n", line) for line in (1, 2, 3)] == [1, 2, 2]
+
+
 def test_carriage_returns_end_lines_too() -> None:
     assert line_after("a\rb\r\nc", "new\ra\rb\r\nc", 3) == 4
 

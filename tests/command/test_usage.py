@@ -50,6 +50,8 @@ def test_the_exit_status_is_the_sum_of_what_is_the_case(
         (("--jobs", "many", "."), "--jobs"),
         (("--color", "purple", "."), "purple"),
         (("--quiet", "--verbose", "."), "exclude each other"),
+        (("--target", "transformers", "."), "'transformers' is no LIBRARY=VERSION"),
+        (("--target", "trl=0.24", "."), "trl 0.24 is too old for migrated code, which needs 1.0 or later."),
         (("--select", "NM9", "."), "'NM9'"),
         (("--select", "NM1,XY2", "."), "'XY2'"),
         (("--ignore", "NM1011", "."), "'NM1011' (did you mean NM101"),

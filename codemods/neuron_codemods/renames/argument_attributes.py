@@ -48,7 +48,7 @@ def check(module: Module) -> Iterator[Change]:
 
 def _change(module: Module, attribute: ast.Attribute, config: str) -> Change | None:
     name = attribute.attr
-    found = row(config, name)
+    found = row(module, config, name)
     if found is None or found.action == "keep":
         return None
     if name == "overwrite_output_dir" and isinstance(attribute.ctx, ast.Load):

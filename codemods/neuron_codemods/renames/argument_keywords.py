@@ -72,7 +72,7 @@ def _keywords(module: Module, made: Arguments) -> Iterator[Change]:
 def _change(given: Given) -> Change | None:
     if given.name in _OWN:
         return _OWN[given.name](given)
-    found = row(given.made.native, given.name)
+    found = row(given.module, given.made.native, given.name)
     return by_row.change(given, found) if found is not None else None
 
 
@@ -80,7 +80,9 @@ def _unread(module: Module, made: Arguments) -> Iterator[Change]:
     """A mapping that cannot be read, in a file that spells something else in a way that is refused now."""
     unread = [item for item in made.unread if not is_copied(module, item.value)]
     for item in unread:
-        names = [name for name in _mentioned(module) if name not in made.own and _is_refused(made.native, name)]
+        names = [
+            name for name in _mentioned(module) if name not in made.own and _is_refused(module, made.native, name)
+        ]
         if names:
             message = f"This mapping may hold {', '.join(names)}: rename or take out there what is refused now."
             yield Change(Outcome.MANUAL, item.value, message)
@@ -98,8 +100,8 @@ def _mentioned(module: Module) -> tuple[str, ...]:
     return tuple(sorted(old_keywords() & names - read))
 
 
-def _is_refused(config: str, name: str) -> bool:
-    found = row(config, name)
+def _is_refused(module: Module, config: str, name: str) -> bool:
+    found = row(module, config, name)
     # A key of another mapping is spelled as the keyword was.
     return found is not None and found.action not in ("keep", "key") and name not in STILL_TAKEN
 
@@ -121,7 +123,7 @@ def _fields(module: Module) -> Iterator[Change]:
             continue
         for item in own_fields(definition):
             assert isinstance(item.target, ast.Name)
-            renamed = row(base[0], item.target.id)
+            renamed = row(module, base[0], item.target.id)
             if renamed is not None and renamed.action == "rename":
                 message = (
                     f"The trainer reads {renamed.new}: this field would change nothing. Rename it, and what reads it."

@@ -8,6 +8,7 @@ from functools import cache
 
 from neuron_codemods.data.renames import Rename, renames
 from neuron_codemods.module import Module, once
+from neuron_codemods.targets import spelled
 from neuron_codemods.training.parallel import trains
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
@@ -61,10 +62,14 @@ def is_of_libraries(module: Module, node: ast.AST) -> bool:
     return any((module.native(kind) or "").partition(".")[0] in LIBRARIES for kind in kinds)
 
 
-def row(config: str, name: str) -> Rename | None:
-    """The row for a keyword of an arguments class, or of the class that all derive from."""
+def row(module: Module, config: str, name: str) -> Rename | None:
+    """The row for a keyword of an arguments class, or of the class that all derive from.
+
+    None too where the libraries that are written for do not know the new name yet.
+    """
     table = renames("keyword")
-    return table.get(config, {}).get(name) or table[BASE].get(name)
+    found = table.get(config, {}).get(name) or table[BASE].get(name)
+    return found if found is None or spelled(module.project, found.new) == found.new else None
 
 
 @cache

@@ -31,6 +31,7 @@ from neuron_codemods.renames.libraries import (
     trainer_class,
     trainer_held,
 )
+from neuron_codemods.targets import spelled
 from neuron_codemods.training.trainer_calls import positions, same_place
 from neuron_codemods.values import (
     Arguments,
@@ -173,7 +174,7 @@ def _configure(
         outcome = Outcome.REVIEW if notes else Outcome.REWRITTEN
         yield Change(outcome, call, _noted(text, notes), (*edits, CallEdit(made.call, added=tuple(added))))
     elif added:
-        text = ", ".join(f"{key}={value}" for key, value in (*added, *_SPELLED.items()))
+        text = ", ".join(f"{key}={value}" for key, value in (*added, *_spelled(module).items()))
         edits.append(CallEdit(call, added=(("args", f'{local_name(module, config)}("tmp_trainer", {text})'),)))
         message = f"What {native.rpartition('.')[2]} was told goes into {name}, with the defaults that held before."
         yield Change(Outcome.REVIEW, call, message, tuple(edits), (config,))
@@ -183,6 +184,10 @@ def _configure(
 
 def _noted(text: str, notes: list[str]) -> str:
     return text if not notes else f"{text} {'; '.join(notes)}."
+
+
+def _spelled(module: Module) -> dict[str, str]:
+    return {spelled(module.project, key): text for key, text in _SPELLED.items()}
 
 
 def _made(module: Module, given: ast.expr | None) -> Arguments | None:
@@ -222,15 +227,15 @@ def _convert(
         message = f"{name} is what this trainer takes: make one with what these arguments hold."
         yield Change(Outcome.MANUAL, call, message)
         return
-    spelled = [(key, text) for key, text in _SPELLED.items() if not made.has(key, _OLD_NAMES.get(key, key))]
+    missing = [(key, text) for key, text in _spelled(module).items() if not made.has(key, _OLD_NAMES.get(key, key))]
     all_edits: list[AnyEdit] = [
         *edits,
         Edit.replace(module.source.span(function), local_name(module, config)),
-        CallEdit(made.call, added=(*added, *spelled)),
+        CallEdit(made.call, added=(*added, *missing)),
         *_without_import(module, function),
     ]
     told = f" Told to it now: {', '.join(key for key, _ in added)}." if added else ""
-    held = f" Defaults that held before are spelled out: {', '.join(key for key, _ in spelled)}." if spelled else ""
+    held = f" Defaults that held before are spelled out: {', '.join(key for key, _ in missing)}." if missing else ""
     yield Change(
         Outcome.REVIEW, made.call, f"TrainingArguments becomes {name}.{told}{held}", tuple(all_edits), (config,)
     )

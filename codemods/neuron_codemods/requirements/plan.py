@@ -62,6 +62,7 @@ class _Plan:
     def __init__(self, known: Sequence[Known], project: Project) -> None:
         self._known = known
         self._names = {found.name for found in known}
+        self._held = dict(project.targets)
         self._shim = uses_optimum_neuron(project)
         self._first = next((found for found in known if is_optimum_neuron(found)), None)
 
@@ -130,6 +131,9 @@ class _Plan:
             return Decision(found.entry, Outcome.REVIEW, message, new)
         return Decision(found.entry, Outcome.REWRITTEN, message, new)
 
+    def _oldest(self, library: str) -> str:
+        return self._held.get(library, stack.LIBRARIES[library])
+
     def _wanted(self) -> Iterator[str]:
         yield from (stack.TORCH_NEURONX, stack.COMPILER, stack.KERNELS)
         extras = frozenset(extra for found in self._known if is_optimum_neuron(found) for extra in found.extras)
@@ -138,7 +142,7 @@ class _Plan:
         if self._shim:
             yield stack.SHIM
             libraries = [name for name in libraries if name in ("diffusers", "sentence-transformers")]
-        yield from (f"{name}>={stack.LIBRARIES[name]}" for name in dict.fromkeys(libraries))
+        yield from (f"{name}>={self._oldest(name)}" for name in dict.fromkeys(libraries))
 
     @staticmethod
     def _deleted(found: Known, message: str) -> Decision:
@@ -172,9 +176,8 @@ class _Plan:
         message = f"{found.name} comes in the version that belongs to torch {stack.TORCH}, which the resolver finds."
         return Decision(found.entry, Outcome.REWRITTEN, message, (found.name + found.marker,))
 
-    @staticmethod
-    def _library(found: Known) -> Decision | None:
-        oldest = stack.LIBRARIES[found.name]
+    def _library(self, found: Known) -> Decision | None:
+        oldest = self._oldest(found.name)
         native = found.allows_any_from(oldest)
         if found.is_address or (found.specifier and native and not _allows_older(found, oldest)):
             return None

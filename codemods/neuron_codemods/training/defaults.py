@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, era
+from neuron_codemods.targets import spelled
 from neuron_codemods.training.parallel import loads
 from neuron_codemods.values import ORPO_CONFIG, SFT_CONFIG, Arguments, constant, is_copied, literal
 
@@ -57,7 +58,7 @@ def changed(module: Module, made: Arguments) -> dict[str, str]:
         wanted = {name: text for name, text in wanted.items() if not _is_given(made, name)}
         if constant(module, made.value("bf16")) is True and not made.has("use_cpu"):
             wanted["use_cpu"] = ""
-    return dict(sorted(wanted.items()))
+    return dict(sorted((spelled(module.project, name), text) for name, text in wanted.items()))
 
 
 def may_be_tensor_parallel(module: Module) -> bool:

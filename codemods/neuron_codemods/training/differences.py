@@ -14,6 +14,7 @@ from neuron_codemods.edits import Change
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, bounds, era
+from neuron_codemods.targets import PADS_BY_ITSELF, precedes
 from neuron_codemods.training.defaults import may_be_tensor_parallel
 from neuron_codemods.training.parallel import trains, uses_lora
 from neuron_codemods.values import (
@@ -72,6 +73,10 @@ _PADDING = (
     "Samples are padded to the longest of their batch (to a multiple of 128 on a Neuron device), where they were "
     "padded to "
     "the full length; pass pad_to_multiple_of=<max_length> for one shape only."
+)
+_NO_PADDING = (
+    "Samples are padded to the longest of their batch, where they were padded to the full length, and each new length "
+    "compiles anew: pass pad_to_multiple_of=128, or <max_length> for one shape only. (TRL 1.16 pads to 128 by itself.)"
 )
 _OLD_TEXTS = (
     "Texts end with the EOS token natively, also in the loss; up to 0.4.1 none was added to an unpacked text, and "
@@ -135,7 +140,7 @@ def _texts(module: Module) -> Iterator[str]:
     padded = any(made.has("pad_to_multiple_of") for made in configs)
     first, last = bounds(module)
     if not packed and not padded:
-        yield _PADDING
+        yield _NO_PADDING if precedes(module.project, *PADS_BY_ITSELF) else _PADDING
     if not packed:
         yield _MASKED
     if first < _TRL_0_24 and any(node.attr == "padding_side" for node in module.names.attributes):

@@ -17,6 +17,7 @@ from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, imported
+from neuron_codemods.targets import spelled
 from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.training.configs import (
     REPLACED,
@@ -148,14 +149,13 @@ def _checkpointing(module: Module, given: ast.keyword) -> Change:
     if constant(module, given.value) is False:
         return Change(Outcome.REWRITTEN, given, "gradient_checkpointing=False goes: it is how things are.")
     text = module.source.segment(given.value)
+    name = spelled(module.project, "activation_checkpointing")
     made = single_arguments(module)
     message = "gradient_checkpointing moves to the training arguments."
     if made is not None and not made.is_parsed and not made.unread and constant(module, given.value) is not UNKNOWN:
         if made.has("gradient_checkpointing", "activation_checkpointing"):
             return Change(Outcome.REWRITTEN, given, f"{message} They have it already.")
-        return Change(
-            Outcome.REWRITTEN, given, message, (CallEdit(made.call, added=(("activation_checkpointing", text),)),)
-        )
+        return Change(Outcome.REWRITTEN, given, message, (CallEdit(made.call, added=((name, text),)),))
     load = _place(module)
     statement = module.statement(load.call) if load is not None else None
     if made is None and isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
@@ -163,7 +163,7 @@ def _checkpointing(module: Module, given: ast.keyword) -> Change:
             line = f"{statement.targets[0].id}.gradient_checkpointing_enable()"
             edits: tuple[AnyEdit, ...] = (InsertLines(statement, (line,), after=True),)
             return Change(Outcome.REWRITTEN, given, "gradient_checkpointing is a method of the model.", edits)
-    message = f"gradient_checkpointing was {text}: pass activation_checkpointing={text} to the training arguments."
+    message = f"gradient_checkpointing was {text}: pass {name}={text} to the training arguments."
     return Change(Outcome.MANUAL, given, message, marks=statement)
 
 
