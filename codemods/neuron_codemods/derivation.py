@@ -43,10 +43,10 @@ def kind_of(module: Module, node: ast.AST, classes: Collection[str]) -> Kind | N
     A class that is chosen as the script runs (``A if x else B``, ``{"a": A}[x]``) is what the first choice is, if all
     choices are of these.
     """
-    found = next((kind for kind in _kinds(module, node, _LONGEST_CHAIN) if kind.native in classes), None)
+    found = next((kind for kind in _all_kinds(module, node) if kind.native in classes), None)
     if found is not None:
         return found
-    choices = _choices(module, node)
+    choices = _all_choices(module, node)
     kinds = [kind_of(module, choice, classes) for choice in choices]
     return kinds[0] if kinds and all(kind is not None for kind in kinds) else None
 
@@ -61,6 +61,11 @@ def called_kind(module: Module, call: ast.Call, classes: Collection[str]) -> Kin
 def is_partial(module: Module, call: ast.Call) -> bool:
     """Whether a call is ``functools.partial(...)``, whose first argument is what is called later."""
     return bool(call.args) and module.resolve(call.func) == "functools.partial"
+
+
+@once
+def _all_choices(module: Module, node: ast.AST) -> list[ast.expr]:
+    return _choices(module, node)
 
 
 def _choices(module: Module, node: ast.AST, left: int = 3) -> list[ast.expr]:
@@ -120,6 +125,11 @@ def _values(module: Module, node: ast.expr) -> list[ast.expr]:
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
+
+
+@once
+def _all_kinds(module: Module, node: ast.AST) -> tuple[Kind, ...]:
+    return tuple(_kinds(module, node, _LONGEST_CHAIN))
 
 
 def _kinds(module: Module, node: ast.AST, left: int) -> Iterator[Kind]:

@@ -7,8 +7,10 @@ one byte. A change to a call holds the changes inside its arguments: the inner o
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from neuron_codemods.model import Outcome
 from neuron_codemods.scopes import Binding
@@ -154,16 +156,18 @@ class Change:
 
 def without_lost(edits: list[Edit]) -> list[Edit]:
     """Leave out edits inside of a stretch that is deleted as a whole; what is inserted at its borders stays."""
-    deletions = [edit for edit in edits if edit.deletes]
+    deletions = sorted({(edit.start, edit.end) for edit in edits if edit.deletes})
+    starts = [start for start, _ in deletions]
+    furthest = list(accumulate((end for _, end in deletions), max))
+    """How far the deletions reach that start at each of these places or before."""
 
     def is_lost(edit: Edit) -> bool:
-        span = (edit.start, edit.end)
-        inside = (outer for outer in deletions if outer.start <= edit.start and edit.end <= outer.end)
-        at_border = edit.start == edit.end
-        return any(
-            (outer.start, outer.end) != span and not (at_border and edit.start in (outer.start, outer.end))
-            for outer in inside
-        )
+        before = bisect_left(starts, edit.start)
+        reach = furthest[before - 1] if before else -1
+        if edit.start == edit.end:
+            return reach > edit.end
+        same = bisect_right(starts, edit.start)
+        return reach >= edit.end or (same > before and deletions[same - 1][1] > edit.end)
 
     return [edit for edit in edits if not is_lost(edit)] if deletions else edits
 

@@ -72,9 +72,10 @@ def migrate_pieces(
     plan = _planned(pieces.text, path, settings, project)
     launch = plan.launch
     results = []
+    edits, found = pieces.edits(plan.edits), pieces.findings(plan.findings)
     for index, text in enumerate(texts):
-        changed = pieces.applied(index, plan.edits)
-        findings = pieces.findings(index, plan.findings)
+        changed = pieces.applied(index, edits[index])
+        findings = tuple(found[index])
         if changed == text:
             results.append(Migration(text, False, findings))
             continue
@@ -167,10 +168,17 @@ class _Pieces:
     def _index(self, offset: int) -> int:
         return max(min(bisect_right(self._starts, offset) - 1, len(self._texts) - 1), 0)
 
+    def edits(self, edits: Sequence[Edit]) -> dict[int, list[Edit]]:
+        """The edits that belong to each text."""
+        result = defaultdict(list)
+        for edit in edits:
+            result[self._index(_anchor(edit))].append(edit)
+        return result
+
     def applied(self, index: int, edits: Sequence[Edit]) -> str:
-        """One text with the edits that belong to it."""
+        """One text with its edits."""
         start, end = self._span(index)
-        own = [self._within(edit, start, end) for edit in edits if self._index(_anchor(edit)) == index]
+        own = [self._within(edit, start, end) for edit in edits]
         before = self._texts[index]
         changed = _applied(self.text[start:end], own)
         if before.endswith(("\n", "\r")):
@@ -185,17 +193,19 @@ class _Pieces:
         # The blank and comment lines around a statement go with it, but not those of another text.
         return replace(edit, start=max(edit.start, start) - start, end=min(edit.end, end) - start)
 
-    def findings(self, index: int, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        """The findings in one text, with the places in it."""
-        text = Text(self._texts[index])
-        result = []
+    def findings(self, findings: Sequence[Finding]) -> dict[int, list[Finding]]:
+        """The findings in each text, with the places in it."""
+        texts: dict[int, Text] = {}
+        result = defaultdict(list)
         for finding in findings:
             start, end = self._offset(finding.start), self._offset(finding.end)
-            if self._index(start) == index:
-                first = self._starts[index]
-                own = replace(finding, start=text.position(start - first), end=text.position(max(end, start) - first))
-                result.append(own)
-        return tuple(result)
+            index = self._index(start)
+            if index not in texts:
+                texts[index] = Text(self._texts[index])
+            first, text = self._starts[index], texts[index]
+            own = replace(finding, start=text.position(start - first), end=text.position(max(end, start) - first))
+            result[index].append(own)
+        return result
 
     def _offset(self, position: Position) -> int:
         return self._joined.line_starts[position.line - 1] + position.column - 1

@@ -88,6 +88,10 @@ class _Syntax:
     names: ScopeTree
     unplaced: set[ast.AST] = field(default_factory=set)
     bindings: dict[tuple[Scope, str], _Bindings] = field(default_factory=dict)
+    seen: dict[ast.Name, Binding | None] = field(default_factory=dict)
+    """The bindings that uses of names see, as far as somebody has asked."""
+    references: dict[str, dict[Scope | None, list[Reference]]] = field(default_factory=dict)
+    """The uses of each name by the scope in which it is bound, as far as somebody has asked."""
     is_read: bool = False
     """Whether the annotations in strings are among the names."""
     is_placed: bool = False
@@ -97,6 +101,17 @@ class _Syntax:
     def of(cls, text: str, path: str) -> _Syntax:
         source = Source(text, path)
         return cls(source, scopes.build(source.tree))
+
+    @cached_property
+    def blocks(self) -> dict[ast.stmt, tuple[list[ast.stmt], int]]:
+        """The list of statements that each statement is in, and its place there."""
+        places: dict[ast.stmt, tuple[list[ast.stmt], int]] = {}
+        for above in {self.names.parents[statement]: None for statement in self.names.statements}:
+            for name in ("body", "orelse", "finalbody"):
+                block = getattr(above, name, None)
+                if isinstance(block, list):
+                    places.update((statement, (block, index)) for index, statement in enumerate(block))
+        return places
 
 
 class _Kept:
@@ -192,12 +207,11 @@ class Module:
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that a statement is in."""
-        above = self.names.parents[statement]
-        for name in ("body", "orelse", "finalbody"):
-            body = getattr(above, name, None)
-            if isinstance(body, list) and statement in body:
-                return body
-        raise ValueError("a statement outside of every block")
+        return self._syntax.blocks[statement][0]
+
+    def index(self, statement: ast.stmt) -> int:
+        """The place of a statement in its block."""
+        return self._syntax.blocks[statement][1]
 
     @property
     def calls(self) -> list[ast.Call]:
@@ -207,6 +221,12 @@ class Module:
 
     def binding(self, node: ast.Name) -> Binding | None:
         """The binding a use of a name most likely sees: the last one before it, or an import with fallbacks."""
+        seen = self._syntax.seen
+        if node not in seen:
+            seen[node] = self._binding(node)
+        return seen[node]
+
+    def _binding(self, node: ast.Name) -> Binding | None:
         scope = self.scope(node)
         home = scope.home(node.id)
         if home is None:
@@ -419,9 +439,12 @@ class Module:
 
     def references(self, binding: Binding) -> Iterator[Reference]:
         """All uses of the name that a binding binds, in its scope and those in it."""
-        for reference in self.names.references.get(binding.name, ()):
-            if reference.scope.home(binding.name) is binding.scope:
-                yield reference
+        name, by_home = binding.name, self._syntax.references
+        if name not in by_home:
+            by_home[name] = {}
+            for reference in self.names.references.get(name, ()):
+                by_home[name].setdefault(reference.scope.home(name), []).append(reference)
+        yield from by_home[name].get(binding.scope, ())
 
     def dotted(self, reference: Reference) -> ast.Name | ast.Attribute:
         """The whole chain of attributes that starts at a use of a name: ``a.b.c`` for ``a``."""
@@ -441,6 +464,7 @@ class Module:
         if self._syntax.is_placed or not (self.uses_neuron or self.uses_stack):
             return
         self._syntax.is_placed = True
+        self._syntax.seen.clear()  # which binding a use sees is a question of places
         wanted = {binding.name for binding in self.neuron_bindings}
         for node in self.names.fstrings:
             if not isinstance(self.names.parents.get(node), (ast.JoinedStr, ast.FormattedValue)):

@@ -213,12 +213,22 @@ class Project:
     def is_taken(self, path: str, name: str) -> bool:
         """Whether another file of the project imports a name from the file at ``path``."""
         own = ModuleFacts(path).dotted
+        return any(
+            taker != path and own[-len(parts) :] == parts
+            for taken in (name, "*")
+            for taker, parts in self._takers.get((own[-1] if own else "", taken), ())
+        )
+
+    @cached_property
+    def _takers(self) -> dict[tuple[str, str], list[tuple[str, tuple[str, ...]]]]:
+        """Who imports what, by the last part of a module and the name that is imported from it."""
+        table: dict[tuple[str, str], list[tuple[str, tuple[str, ...]]]] = {}
         for facts in self.modules:
             for module, taken in facts.takes:
                 parts = tuple(part for part in module.split(".") if part)
-                if taken in (name, "*") and facts.path != path and parts and own[-len(parts) :] == parts:
-                    return True
-        return False
+                if parts:
+                    table.setdefault((parts[-1], taken), []).append((facts.path, parts))
+        return table
 
 
 def folder_of(path: str, folder: str) -> str:

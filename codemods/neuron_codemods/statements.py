@@ -42,8 +42,7 @@ def _starts_line(source: Source, start: int) -> bool:
 
 
 def _previous_on_line(module: Module, statement: ast.stmt) -> ast.stmt | None:
-    block = module.block(statement)
-    index = block.index(statement)
+    block, index = module.block(statement), module.index(statement)
     if not index:
         return None
     previous = block[index - 1]
@@ -81,7 +80,7 @@ def insert_after(
     source = module.source
     block = module.block(statement)
     while statement is not block[-1]:
-        following = block[block.index(statement) + 1]
+        following = block[module.index(statement) + 1]
         if following.lineno != statement.end_lineno:
             break
         statement = following

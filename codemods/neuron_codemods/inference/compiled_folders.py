@@ -85,7 +85,7 @@ def _saved(module: Module, call: ast.Call) -> Iterator[Change]:
 def owns_comments(module: Module, statement: ast.stmt) -> bool:
     """Whether the comment lines above a statement can be about nothing else: no other statement follows closely."""
     block = module.block(statement)
-    index = block.index(statement)
+    index = module.index(statement)
     return index + 1 == len(block) or block[index + 1].lineno > (statement.end_lineno or statement.lineno) + 1
 
 

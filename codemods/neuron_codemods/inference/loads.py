@@ -426,7 +426,7 @@ def _is_same_variable(module: Module, first: ast.AST | None, second: ast.AST | N
     block = module.block(first)
     if len(targets) != 2 or targets[0] != targets[1] or second not in block:
         return False
-    between = block[block.index(first) + 1 : block.index(second)]
+    between = block[module.index(first) + 1 : module.index(second)]
     stored = (ast.Name, ast.Attribute)
     return not any(
         isinstance(node, stored)
@@ -455,7 +455,7 @@ def dropping(module: Module, load: Load) -> Iterator[AnyEdit]:
     name = module.source.segment(statement.targets[0])
     block = module.block(statement)
     first = module.statement(load.exported_by.call)
-    for between in block[block.index(first) + 1 : block.index(statement)] if first in block else ():
+    for between in block[module.index(first) + 1 : module.index(statement)] if first in block else ():
         if _is_deletion(module, between, name):
             yield RemoveStatement(between)
 

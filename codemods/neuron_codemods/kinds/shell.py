@@ -7,9 +7,12 @@ https://github.com/tree-sitter/tree-sitter-bash
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice, takewhile
 from typing import Any
 
 from neuron_codemods.edits import Edit
@@ -20,6 +23,7 @@ from neuron_codemods.texts import Lines, Parsed, Region, plain_region
 from neuron_codemods.trees import Tree
 
 _EXPANSION = re.compile(r"\$\{?[#!]?(\w+)")
+_USE = re.compile(r"\$(?:(\w+)|\{[#!]?(\w+))")
 _WORD = re.compile(r"(?:\\(?!\r?\n).|[^\s\\])+", re.S)
 _BODIES = frozenset(
     (
@@ -112,6 +116,7 @@ class Shell(Parsed):
         self.root = self._tree.root
         self._removed: list[tuple[int, int]] = []
         self._gone: set[tuple[int, int]] = set()
+        self._children: dict[int, tuple[list[Any], list[int]]] = {}
 
     # Places -------------------------------------------------------------------------------------------------------
 
@@ -157,9 +162,7 @@ class Shell(Parsed):
         best = self.line_start(offset), self.line_end(offset)
         node: Any = self.root
         while node is not None:
-            inside = [
-                child for child in node.children if self.at(child.start_byte) <= offset < self.at(child.end_byte)
-            ]
+            inside = self._children_at(node, offset)
             for child in inside:
                 start, end = self.span(child)
                 line = self.line_start(start)
@@ -169,8 +172,19 @@ class Shell(Parsed):
             node = inside[0] if inside else None
         return best
 
+    def _children_at(self, node: Any, offset: int) -> list[Any]:
+        """The children of a node that hold a place. They stand one behind the other."""
+        if node.id not in self._children:
+            children = node.children
+            self._children[node.id] = children, [self.at(child.end_byte) for child in children]
+        children, ends = self._children[node.id]
+        following = islice(children, bisect_right(ends, offset), None)
+        return list(takewhile(lambda child: self.at(child.start_byte) <= offset, following))
+
     def _continues(self, line: int) -> bool:
-        return line > 0 and self.text[:line].rstrip("\r\n").endswith("\\")
+        while line and self.text[line - 1] in "\r\n":
+            line -= 1
+        return line > 0 and self.text[line - 1] == "\\"
 
     def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
         if not self.root.has_error:
@@ -194,11 +208,22 @@ class Shell(Parsed):
 
     def assigned(self, name: str) -> list[Assignment]:
         """The assignments to a variable."""
-        return [assignment for assignment in self.assignments if assignment.name == name]
+        return self._assigned.get(name, [])
+
+    @cached_property
+    def _assigned(self) -> dict[str, list[Assignment]]:
+        table: dict[str, list[Assignment]] = {}
+        for assignment in self.assignments:
+            table.setdefault(assignment.name, []).append(assignment)
+        return table
 
     def uses(self, name: str) -> int:
         """How often a variable is expanded."""
-        return len(re.findall(rf"\$(?:{name}\b|\{{[#!]?{name}\b)", self.text))
+        return self._expanded[name]
+
+    @cached_property
+    def _expanded(self) -> Counter[str]:
+        return Counter(plain or braced for plain, braced in _USE.findall(self.text))
 
     def known(self, word: Word) -> str | None:
         """What a word stands for, through a variable that is assigned once."""

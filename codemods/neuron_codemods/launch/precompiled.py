@@ -27,8 +27,13 @@ def precompiled(shell: Shell, launched: frozenset[str]) -> Precompiled:
     """The wrapped commands of a script; ``launched`` are scripts that are also launched around it as they are."""
     doomed: set[int] = set()
     unwrapped: list[tuple[Command, int]] = []
-    started = [(launch.command, launch.name) for launch in launches(shell)]
-    names = {command.start: name for command, name in started}
+    names = {launch.command.start: launch.name for launch in launches(shell)}
+    last: dict[tuple[str, int], int] = {}
+    """Where the last launch of a script as it is starts, in each block."""
+    for launch in launches(shell):
+        if not wraps(launch.command):
+            key = (launch.name, next(_around(launch.command)))
+            last[key] = max(last.get(key, 0), launch.command.start)
     for command in shell.commands:
         index = _wrapper(command)
         if index is None:
@@ -38,12 +43,9 @@ def precompiled(shell: Shell, launched: frozenset[str]) -> Precompiled:
             doomed.add(command.start)
             continue
         name = names.get(command.start)
-        follows = name in launched or any(
-            other.start > command.end and not wraps(other) and name == also
-            for other, also in started
-            if name is not None and _together(command, other)
-        )
-        if follows:
+        # A launch in the same block, or in one around it, runs whenever this command does.
+        follows = name is not None and any(last.get((name, block), 0) > command.end for block in _around(command))
+        if name in launched or follows:
             doomed.add(command.start)
         else:
             unwrapped.append((command, inner))
@@ -66,19 +68,14 @@ def _inner(command: Command, wrapper: int) -> int | None:
     return index if index < len(words) else None
 
 
-def _together(command: Command, other: Command) -> bool:
-    """Whether the other command runs whenever the first does: it stands in the same block or in one around it."""
+def _around(command: Command) -> Iterator[int]:
+    """The block that a command stands in, and those around it."""
     block = command.node.parent
-    while block is not None and block.type in ("list", "redirected_statement", "pipeline"):
+    while block.type in ("list", "redirected_statement", "pipeline"):
         block = block.parent
-    around = other.node.parent
-    while around is not None and around.type in ("list", "redirected_statement", "pipeline"):
-        around = around.parent
     while block is not None:
-        if block == around:
-            return True
+        yield block.id
         block = block.parent
-    return False
 
 
 def wrapping_words(shell: Shell) -> Iterator[tuple[Word, Assignment]]:

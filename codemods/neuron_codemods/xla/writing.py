@@ -163,7 +163,7 @@ def is_alone(module: Module, statement: ast.stmt) -> bool:
     if first_line_statement(module, statement) is not statement:
         return False
     block = module.block(statement)
-    index = block.index(statement)
+    index = module.index(statement)
     return index + 1 == len(block) or block[index + 1].lineno != statement.end_lineno
 
 
