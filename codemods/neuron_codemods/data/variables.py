@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from pkgutil import get_data
 
 from neuron_codemods.model import Outcome
@@ -69,6 +69,7 @@ def variables() -> tuple[Variable, ...]:
 
 
 @cache
+@lru_cache(maxsize=4096)
 def variable(name: str) -> Variable | None:
     """The row of an environment variable: its own, or the first whose pattern it fits."""
     exact = next((row for row in variables() if row.name == name), None)
