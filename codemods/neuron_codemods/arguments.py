@@ -138,7 +138,7 @@ def _remove(call: cst.Call, removed: frozenset[int]) -> cst.Call:
             call = call.with_changes(args=[], whitespace_before_args=comments_only(before, after))
             continue
         last = index == len(arguments)
-        space = join(before, after, keep_break_of=after if last else before)
+        space = join(before, after, is_first=index == 0, is_last=last)
         if index == 0:
             call = call.with_changes(whitespace_before_args=space)
         else:

@@ -97,7 +97,7 @@ def _remove(mapping: cst.Dict, removed: frozenset[int]) -> cst.Dict:
             mapping = mapping.with_changes(rbrace=empty)
             return mapping.with_changes(lbrace=cst.LeftCurlyBrace(whitespace_after=comments_only(before, after)))
         is_last = index == len(elements)
-        space = join(before, after, keep_break_of=after if is_last else before)
+        space = join(before, after, is_first=index == 0, is_last=is_last)
         if index == 0:
             mapping = mapping.with_changes(lbrace=mapping.lbrace.with_changes(whitespace_after=space))
         elif is_last:

@@ -35,14 +35,20 @@ def plain_line(space: cst.ParenthesizedWhitespace) -> cst.TrailingWhitespace:
     return cst.TrailingWhitespace(newline=space.first_line.newline)
 
 
-def join(before: Space, after: Space, keep_break_of: Space) -> Space:
-    """The space that is left where an argument was: comments on lines of their own stay."""
+def join(before: Space, after: Space, *, is_first: bool, is_last: bool) -> Space:
+    """The space that is left where an argument was: line breaks stay, and comments on lines of their own.
+
+    A comment behind the argument goes with it, unless another argument stands before it on the line.
+    """
     lines = comment_lines(before) + comment_lines(after)
-    layout = keep_break_of
-    noted = isinstance(before, cst.ParenthesizedWhitespace) and before.first_line.comment is not None
-    if not breaks(layout) and (lines or noted):
-        layout = before if breaks(before) else after
-    if not isinstance(layout, cst.ParenthesizedWhitespace):
-        return layout
-    first = before.first_line if isinstance(before, cst.ParenthesizedWhitespace) else plain_line(layout)
-    return layout.with_changes(first_line=first, empty_lines=lines)
+    if isinstance(before, cst.ParenthesizedWhitespace):
+        noted = before.first_line.comment is not None
+        layout = after if is_last and (breaks(after) or not (lines or noted)) else before
+        if not isinstance(layout, cst.ParenthesizedWhitespace):
+            return layout
+        return layout.with_changes(first_line=before.first_line, empty_lines=lines)
+    if isinstance(after, cst.ParenthesizedWhitespace) and is_first:
+        return after.with_changes(first_line=plain_line(after), empty_lines=lines) if lines or is_last else before
+    if isinstance(after, cst.ParenthesizedWhitespace):
+        return after.with_changes(empty_lines=lines)
+    return after if is_last else before

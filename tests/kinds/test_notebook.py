@@ -122,8 +122,7 @@ def test_a_statement_behind_a_line_magic_stays_on_its_line() -> None:
     result = cells(load, "if x:\n    %time y = m.generate(**i, n=[1, (2)])  # z\n    print(y)")
     assert result[1] == (
         "if x:\n"
-        '    %time y = m.generate(cache_implementation="static", max_cache_len=8, **i, '
-        "n=[1, (2)])  # z\n"
+        '    %time y = m.generate(**i, n=[1, (2)], cache_implementation="static", max_cache_len=8)  # z\n'
         "    print(y)"
     )
 

@@ -45,7 +45,7 @@ def training_function(args):
         "eval_strategy": "no",
         "save_strategy": "steps",
     }
-    training_args = TrainingArguments(optim="adamw_torch", report_to="all", save_only_model=True, **training_config)
+    training_args = TrainingArguments(**training_config, optim="adamw_torch", report_to="all", save_only_model=True)
 
     tokenizer = AutoTokenizer.from_pretrained(args.model_id, use_fast=False)
     model = AutoModelForCausalLM.from_pretrained(

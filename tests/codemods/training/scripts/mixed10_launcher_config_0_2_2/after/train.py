@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 os.environ["NEURON_CC_FLAGS"] = "--model-type transformer"
-# TODO(neuron-migrate NM615): Delete XLA_USE_BF16, which nothing reads any more: call model.to(torch.bfloat16) and set NEURON_RT_STOCHASTIC_ROUNDING_EN=1, or keep float32 weights under torch.autocast(neuron_device().type, torch.bfloat16), or pass bf16=True to a trainer: https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
-os.environ["XLA_USE_BF16"] = "1"
 
 from neuron_shim import configure, is_main_process, parallel_sizes
 from datasets import load_dataset
