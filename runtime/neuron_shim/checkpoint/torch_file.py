@@ -13,6 +13,7 @@ import math
 import pickle
 import struct
 import zipfile
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from neuron_shim.checkpoint.dtypes import TORCH_NAMES, bits_of
@@ -129,10 +130,10 @@ class _Unpickler(pickle.Unpickler):
                            name.endswith("/data.pkl")), None)  # fmt: skip
         if self._root is None:
             raise ExportError(f"{path} was not written by torch.save: it has no data.pkl.")
-        if f"{self._root}byteorder" in names and archive.read(f"{self._root}byteorder") != b"little":
-            raise ExportError(f"{path} was written on a machine with another byte order.")
         self._records: dict[str, tuple[int, int]] = {}
-        super().__init__(io.BytesIO(archive.read(f"{self._root}data.pkl")))
+        if f"{self._root}byteorder" in names and self._content("byteorder") != b"little":
+            raise ExportError(f"{path} was written on a machine with another byte order.")
+        super().__init__(io.BytesIO(self._content("data.pkl")))
 
     def read(self) -> Any:
         return self.load()
@@ -169,16 +170,26 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> Any:
         if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage" and isinstance(pid[1], str)):
             raise pickle.UnpicklingError("a tensor without storage")
-        start, size = self._record(str(pid[2]))
+        start, size = self._record(f"data/{pid[2]}")
         needed = int(pid[4]) * (bits_of(pid[1]) // 8 if pid[1] else 1)
         if size < needed:
             raise ExportError(f"{self._path} is damaged: data/{pid[2]} should have {needed} bytes, but has {size}.")
         return _Storage(pid[1], start, size)
 
+    def _content(self, key: str) -> bytes:
+        """What ``archive.read`` gives, without its objects: there may be thousands of small files."""
+        start, size = self._record(key)
+        file: Any = self._archive.fp
+        file.seek(start)
+        content: bytes = file.read(size)
+        if zlib.crc32(content) != self._archive.getinfo(f"{self._root}{key}").CRC:
+            raise ExportError(f"{self._path} is damaged: {key} in it does not have its checksum.")
+        return content
+
     def _record(self, key: str) -> tuple[int, int]:
-        """Where a storage begins in the file, and how many bytes it has."""
+        """Where a part begins in the file, and how many bytes it has."""
         if key not in self._records:
-            info = self._archive.getinfo(f"{self._root}data/{key}")
+            info = self._archive.getinfo(f"{self._root}{key}")
             if info.compress_type != zipfile.ZIP_STORED:
                 raise ExportError(f"{self._path} is compressed, which torch.save never does.")
             file: Any = self._archive.fp
