@@ -171,7 +171,7 @@ def test_signals(number: signal.Signals, trainer_folder: Path, tmp_path: Path) -
 def test_checksum_does_not_depend_on_the_pieces() -> None:
     from neuron_shim.checkpoint.checksum import Checksum
 
-    data = os.urandom(5000)
+    data = os.urandom(20000)
 
     def of(*sizes: int, data: bytes = data) -> int:
         checksum = Checksum()
@@ -182,11 +182,11 @@ def test_checksum_does_not_depend_on_the_pieces() -> None:
         checksum.add(data[start:])
         return checksum.value
 
-    assert of() == of(1) == of(511, 1, 2) == of(512) == of(7, 3, 1024, 2048) == of(4999)
+    assert of() == of(1) == of(4095, 1, 2) == of(4096) == of(7, 3, 1024, 8192) == of(19999)
     flipped = bytearray(data)
     flipped[4321] ^= 64
     assert of(data=bytes(flipped)) != of()
-    assert of(data=data[512:1024] + data[:512] + data[1024:]) != of()
+    assert of(data=data[4096:8192] + data[:4096] + data[8192:]) != of()
     assert of(data=data[:-1]) != of()
     assert of(data=b"") == 0
 

@@ -12,7 +12,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -540,6 +540,70 @@ def _write_rank_before_0_2(
         whole["gqa_qkv_metadata"] = about
     xser = case.layout.startswith("tpxser")
     save(whole, folder / "tensor_parallel_shards" / name, xser=xser, info=case.layout == "tpxser_gqa", experts=False)
+
+
+# --- the state of the optimizer, from 0.0.22 on
+
+
+def write_optimizer(
+    model: Model,
+    case: Case,
+    moments: dict[str, State],
+    folder: Path,
+    *,
+    dp: int = 1,
+    zero: bool = False,
+    step: float = 3.0,
+    **group: Any,
+) -> None:
+    """Beside a model that was written: decaying parameters have the first numbers, each rank those of its stage.
+
+    Args:
+        moments: for each entry of the state, its tensors by parameter.
+        dp: data-parallel ranks, over which ZeRO-1 cuts.
+        group: what else the groups of parameters say.
+    """
+
+    def parts_of(state: State) -> list[Part]:
+        some = replace(model, state=state, second_names={})
+        return parts_in_json(some, case) if case.in_json else parts_before_0_2(some, case, with_seconds=False)[0]
+
+    cut = {key: parts_of(state) for key, state in moments.items()}
+    for stage in range(case.pp):
+        for rank in range(case.tp):
+            local = {
+                key: {
+                    name: of(rank) for name, of, _ in parts if stage_of(name, model, case.pp) == stage or case.pp == 1
+                }
+                for key, parts in cut.items()
+            }
+            some = next(iter(local.values()))
+            flat = [name for name, value in some.items() if value.dim() == 1 or "bias" in name]
+            order = [*(name for name in some if name not in flat), *flat]
+            first = len(order) - len(flat)
+            groups = [
+                {**group, "weight_decay": 0.1, "params": list(range(first))},
+                {**group, "weight_decay": 0.0, "params": list(range(first, len(order)))},
+            ]
+            for data in range(dp):
+                state = {
+                    number: {
+                        "step": torch.tensor(step),
+                        **{key: _over_data_ranks(values[name], data, dp) for key, values in local.items()},
+                    }
+                    for number, name in enumerate(order)
+                }
+                content: dict[str, Any] = {"state": state, "param_groups": groups}
+                if zero:
+                    shapes = {number: tuple(some[name].shape) for number, name in enumerate(order)}
+                    content = {"state": {}, "param_groups": groups, "base_state": state, "shape_info": shapes}
+                name = f"dp_rank_{data:02d}_tp_rank_{rank:02d}_pp_rank_{stage:02d}.pt"
+                save(content, folder / "shards" / "optim" / name, xser=case.xser, info=True)
+
+
+def _over_data_ranks(value: Any, rank: int, size: int) -> Any:
+    added = -value.shape[0] % size
+    return torch.cat([value, value.new_zeros(added, *value.shape[1:])]).chunk(size)[rank].clone()
 
 
 # --- adapters

@@ -220,26 +220,6 @@ def test_more_than_a_hundred_ranks_are_in_order(tmp_path: Path) -> None:
     assert [int(path.name.removeprefix("tp_rank_")) for path in paths] == list(range(120))
 
 
-def test_optimizer_is_named(tmp_path: Path) -> None:
-    """Its parameters are numbered: what is left behind is said, not lost."""
-    import torch
-
-    source = tmp_path / "source"
-    generator.write_json_model(models.described("llama"), Case("json", tp=2, xser=False), source)
-    (source / "shards" / "optim").mkdir()
-    for rank in range(2):
-        torch.save({}, source / "shards" / "optim" / f"dp_rank_{rank:02d}_tp_rank_00_pp_rank_00.pt")
-    report, _, _ = exported(source)
-    [note] = [note for note in report.notes if note.startswith("The optimizer's state")]
-    assert "(2 files, by ZeRO-1 over 2 data-parallel ranks) is not converted" in note
-
-
-def test_nothing_is_said_of_an_optimizer_that_is_not_there(tmp_path: Path) -> None:
-    generator.write_json_model(models.described("llama"), Case("json", tp=2, xser=False), tmp_path / "source")
-    report, _, _ = exported(tmp_path / "source")
-    assert not any(note.startswith("The optimizer's state") for note in report.notes)
-
-
 @pytest.mark.parametrize("layout", ["json", "pt"])
 def test_model_that_transformers_does_not_know(layout: str, tmp_path: Path) -> None:
     """The metadata alone are believed then; second names and buffers, which they do not have, are left out."""

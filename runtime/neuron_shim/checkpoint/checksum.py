@@ -1,8 +1,8 @@
 """A checksum fast enough to take twice of everything that is exported.
 
-CRC-32 over the 64-bit sums of 512-byte blocks. A changed byte changes a sum, a block that is missing, moved or zeroed
-changes the CRC; only changes within one sector that cancel out go unseen. Measured on one core, where a plain copy
-makes 2 GB/s: this 7 GB/s, zlib.crc32 of all bytes 3 GB/s, SHA-256 1 GB/s.
+CRC-32 over the 64-bit sums of 4096-byte blocks. A changed byte changes a sum, a page that is missing, moved or zeroed
+changes the CRC; only changes within one page that cancel out go unseen. Measured on one core, where a plain copy makes
+2.5 GB/s: this 8 GB/s (30 GB/s out of the cache), zlib.crc32 of all bytes 4 GB/s, SHA-256 1 GB/s.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-_BLOCK = 512
+_BLOCK = 4096
 
 
 class Checksum:

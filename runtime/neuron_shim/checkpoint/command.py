@@ -44,6 +44,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where copies of a key/value head (or of another tensor) differ, which stops the export otherwise, keep "
         "the first, their mean, or all of them in a wider model",
     )
+    parser.add_argument(
+        "--optimizer",
+        action="store_true",
+        help="also convert the state of the optimizer, if Optimum Neuron 0.0.22 to 0.4 saved one, to an optimizer.pt "
+        "from which Trainer resumes",
+    )
     parser.add_argument("--jobs", metavar="N", type=int, default=2, help="write N tensors at once (default 2)")
     parser.add_argument("--files-from", metavar="FOLDER", help="take config and tokenizer that SRC lacks from here")
     parser.add_argument("--overwrite", action="store_true", help="replace an exported checkpoint in DST")
@@ -74,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             config=arguments.config,
             tokenizer=arguments.files_from,
             kv=arguments.kv,
+            optimizer=arguments.optimizer,
             jobs=arguments.jobs,
             overwrite=arguments.overwrite,
             dry_run=arguments.dry_run,

@@ -16,6 +16,8 @@ from neuron_shim.checkpoint.dtypes import WEIGHT_DTYPES, bits_of, requested
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.layouts import Request, open_source
 from neuron_shim.checkpoint.layouts.live_model import parallel_device
+from neuron_shim.checkpoint.optimizer import NAME as OPTIMIZER
+from neuron_shim.checkpoint.optimizer import OptimizerState, write_optimizer
 from neuron_shim.checkpoint.progress import Counter, silent
 from neuron_shim.checkpoint.ranks import Ranks
 from neuron_shim.checkpoint.replicas import CHOICES, settled
@@ -73,6 +75,7 @@ def export_checkpoint(
     config: str | os.PathLike[str] | None = None,
     tokenizer: Any = None,
     kv: str | None = None,
+    optimizer: bool = False,
     jobs: int = JOBS,
     overwrite: bool = False,
     dry_run: bool = False,
@@ -101,6 +104,9 @@ def export_checkpoint(
         config: a folder with the config.json (or that file) for a source that has none, such as shards of a pipeline.
         kv: what becomes of copies of key/value heads that should be equal and are not: "first" or "mean" of them, or
             "widened", a model in which each is a head of its own. None refuses them.
+        optimizer: also convert the state of the optimizer that Optimum Neuron saved with a model, to an optimizer.pt
+            from which Trainer resumes in a process or with data parallelism. It is twice as large as the weights in
+            fp32.
         tokenizer: an object with ``save_pretrained`` or a folder, for a source without tokenizer files. A folder also
             lends its config.json if the source has none.
         jobs: how many tensors are written at once, where they lie in files.
@@ -119,6 +125,8 @@ def export_checkpoint(
     code, limit = requested(dtype), parse_size(max_shard_size)
     if kv not in (None, *CHOICES):
         raise ValueError(f"kv is {kv!r}, but must be one of {', '.join(CHOICES)}, or None.")
+    if optimizer and kv == "widened":
+        raise ValueError("The state of the optimizer cannot be widened: choose kv first or mean, or leave it out.")
     if jobs < 1:
         raise ValueError(f"jobs is {jobs}, but at least one tensor has to be written at a time.")
     if isinstance(source, (str, os.PathLike)):
@@ -133,7 +141,7 @@ def export_checkpoint(
         if isinstance(source, Path) and ranks.writes:
             target.check(source.resolve(), 0)  # before anything is read
         request = _request(source, merge_adapter, tokenizer, config, adapter)
-        plan = _plan(source, code, limit, merge_adapter, request, _Copies(kv, progress))
+        plan = _plan(source, code, limit, merge_adapter, request, _Copies(kv, progress), optimizer=optimizer)
         if ranks.writes:
             plan = _checked(plan, source, target)
     except Exception as failure:
@@ -150,6 +158,16 @@ class _Plan:
     checkpoint: Checkpoint
     files: Mapping[str, list[Tensor]]
     dropped: tuple[str, ...]
+    optimizer: OptimizerState | None = None
+
+    @property
+    def companions(self) -> Mapping[str, Path | bytes]:
+        """Small files at the destination, without the config."""
+        return {**self.checkpoint.companions, **(self.optimizer.files if self.optimizer else {})}
+
+    @property
+    def all_bytes(self) -> int:
+        return self.bytes + (self.optimizer.bytes if self.optimizer else 0)
 
     @property
     def bytes(self) -> int:
@@ -186,8 +204,16 @@ class _Copies:
         return settled(checkpoint, self.choice, Counter(self.progress, "Comparing copies", total))
 
 
-def _plan(source: Any, code: str | None, limit: int, merge: Any, request: Request, copies: _Copies) -> _Plan:
+def _plan(
+    source: Any, code: str | None, limit: int, merge: Any, request: Request, copies: _Copies, *, optimizer: bool
+) -> _Plan:
     checkpoint = copies.settled(open_source(source, request))
+    state = None
+    if optimizer:
+        checkpoint, state = _with_optimizer(source, checkpoint, copies)
+    elif checkpoint.optimizer is not None:
+        note = "The state of the optimizer stays where it is. --optimizer converts it, for Trainer to resume from."
+        checkpoint = replace(checkpoint, notes=(*checkpoint.notes, note))
     if merge is not False:
         checkpoint = _merged(checkpoint, merge, request, copies)
     checkpoint, dropped = without_duplicates(checkpoint)
@@ -205,7 +231,18 @@ def _plan(source: Any, code: str | None, limit: int, merge: Any, request: Reques
         files = split(tensors, limit, stem="model")
     # Wider elements first, which keeps every tensor aligned, as the safetensors library does.
     files = {name: sorted(some, key=lambda tensor: -bits_of(tensor.dtype)) for name, some in files.items()}
-    return _Plan(finished_config(checkpoint, tensors, asked=code is not None), files, dropped)
+    return _Plan(finished_config(checkpoint, tensors, asked=code is not None), files, dropped, state)
+
+
+def _with_optimizer(source: Any, checkpoint: Checkpoint, copies: _Copies) -> tuple[Checkpoint, OptimizerState]:
+    if checkpoint.optimizer is None:
+        raise ExportError(
+            f"{source} holds no state of an optimizer that can be converted: only what Optimum Neuron 0.0.22 to 0.4 "
+            f"saved with a whole model, in shards/optim, can. Export without --optimizer."
+        )
+    state = checkpoint.optimizer(copies.settled)
+    left = tuple(name for name in checkpoint.left_behind if name not in state.files)
+    return replace(checkpoint, left_behind=left, notes=(*checkpoint.notes, *state.notes)), state
 
 
 def _merged(adapter: Checkpoint, merge: Any, request: Request, copies: _Copies) -> Checkpoint:
@@ -225,13 +262,9 @@ def _merged(adapter: Checkpoint, merge: Any, request: Request, copies: _Copies) 
 
 
 def _checked(plan: _Plan, source: Any, target: Destination) -> _Plan:
-    small = sum(file.stat().st_size if isinstance(file, Path) else len(file) for file in _companions(plan).values())
-    notes = target.check(source.resolve() if isinstance(source, Path) else None, plan.bytes + small)
+    small = sum(file.stat().st_size if isinstance(file, Path) else len(file) for file in plan.companions.values())
+    notes = target.check(source.resolve() if isinstance(source, Path) else None, plan.all_bytes + small)
     return replace(plan, checkpoint=replace(plan.checkpoint, notes=(*plan.checkpoint.notes, *notes)))
-
-
-def _companions(plan: _Plan) -> Mapping[str, Path | bytes]:
-    return plan.checkpoint.companions
 
 
 def _carry_out(plan: _Plan, target: Destination, ranks: Ranks, jobs: int, progress: Progress) -> None:
@@ -240,11 +273,15 @@ def _carry_out(plan: _Plan, target: Destination, ranks: Ranks, jobs: int, progre
             _take_part(tensors)
         ranks.agree(None)
         return
-    position = _Position(plan, Counter(progress, "Writing", plan.bytes))
+    position = _Position(plan, Counter(progress, "Writing", plan.all_bytes))
     error: Exception | None = None
     try:
         with target.filled() as folder:
-            _write_weights(position, folder, jobs if plan.checkpoint.independent else 1)
+            with Verifier() as verifier:
+                _write_weights(position, folder, verifier, jobs if plan.checkpoint.independent else 1)
+                if plan.optimizer is not None:
+                    path = folder / OPTIMIZER
+                    write_optimizer(path, plan.optimizer, position.counted, verifier.tensors_of(path))
             _write_small_files(plan, folder)
     except Exception as failure:
         error = failure
@@ -262,6 +299,7 @@ class _Position:
     def __init__(self, plan: _Plan, written: Counter) -> None:
         self.files = plan.files
         self._left = [tensor for tensors in plan.files.values() for tensor in tensors]
+        self._left += plan.optimizer.tensors if plan.optimizer else []
         self._written = written
 
     def counted(self, tensor: Tensor) -> Tensor:
@@ -286,19 +324,18 @@ def _take_part(tensors: Sequence[Tensor]) -> None:
             pass
 
 
-def _write_weights(position: _Position, folder: Path, jobs: int) -> None:
+def _write_weights(position: _Position, folder: Path, verifier: Verifier, jobs: int) -> None:
     """Each tensor is read back while the next one is written, each file once more when it is complete."""
-    with Verifier() as verifier:
-        for name, tensors in position.files.items():
-            path = folder / name
-            counted = [position.counted(tensor) for tensor in tensors]
-            write_file(path, counted, verifier.tensors_of(path), jobs=jobs)
-            verifier.file(path)
+    for name, tensors in position.files.items():
+        path = folder / name
+        counted = [position.counted(tensor) for tensor in tensors]
+        write_file(path, counted, verifier.tensors_of(path), jobs=jobs)
+        verifier.file(path)
 
 
 def _write_small_files(plan: _Plan, folder: Path) -> None:
     """Tokenizer first; the index and the config, without which nothing loads it, last."""
-    for name, content in _companions(plan).items():
+    for name, content in plan.companions.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         if isinstance(content, Path):
@@ -331,7 +368,7 @@ def _report(plan: _Plan, source: Any, target: Destination, seconds: float, dry_r
         tensors=sum(len(tensors) for tensors in plan.files.values()),
         bytes=plan.bytes,
         files={name: len(tensors) for name, tensors in plan.files.items()},
-        companions=(checkpoint.config_name, *checkpoint.companions),
+        companions=(checkpoint.config_name, *plan.companions, *((OPTIMIZER,) if plan.optimizer else ())),
         dropped=plan.dropped,
         left_behind=checkpoint.left_behind,
         notes=checkpoint.notes,

@@ -119,13 +119,14 @@ def write_file(path: Path, tensors: Sequence[Tensor], written: Callable[[Entry, 
         ends = list(itertools.accumulate((tensor.nbytes for tensor in tensors), initial=len(header)))
         if jobs == 1:
             for tensor, start in zip(tensors, ends, strict=False):
-                _write_tensor(file, tensor, start, written)
+                write_tensor(file, tensor, start, written)
         else:
             _write_at_once(path, list(zip(tensors, ends, strict=False)), written, jobs)
         os.fsync(file.fileno())
 
 
-def _write_tensor(file: Any, tensor: Tensor, start: int, written: Callable[[Entry, int], None]) -> None:
+def write_tensor(file: Any, tensor: Tensor, start: int, written: Callable[[Entry, int], None]) -> None:
+    """Write a tensor where the file stands, which is at ``start``."""
     checksum, size = Checksum(), 0
     for piece in tensor.pieces():
         checksum.add(piece)
@@ -144,7 +145,7 @@ def _write_at_once(
     def write(tensor: Tensor, start: int) -> None:
         with open(path, "r+b", buffering=0) as file:
             file.seek(start)
-            _write_tensor(file, tensor, start, written)
+            write_tensor(file, tensor, start, written)
 
     with ThreadPoolExecutor(jobs, "write") as threads:
         running = [threads.submit(write, tensor, start) for tensor, start in tensors]

@@ -12,6 +12,7 @@ from neuron_shim.checkpoint.errors import ExportError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from neuron_shim.checkpoint.optimizer import OptimizerState
     from neuron_shim.checkpoint.replicas import Replicas
     from neuron_shim.checkpoint.tensors import Tensor
 
@@ -51,6 +52,9 @@ class Checkpoint:
 
     widened: Callable[[], Checkpoint] | None = field(default=None, repr=False)
     """Makes the checkpoint in which each copy of a key/value head is a head of its own."""
+
+    optimizer: Callable[[Callable[[Checkpoint], Checkpoint]], OptimizerState] | None = field(default=None, repr=False)
+    """Reads the state of the optimizer that was saved along; given what becomes of copies that differ."""
 
     plan: tuple[str, ...] = ()
     """How the tensors are made of what was saved, a line for each kind."""

@@ -105,6 +105,39 @@ class Stored:
             return copy
 
 
+@dataclass(frozen=True)
+class _Stacked(Stored):
+    parts: tuple[Stored, ...] = ()
+
+    def _places(self, begin: int, count: int) -> Iterator[tuple[Stored, int, int]]:
+        """Parts, and which of their rows are meant."""
+        start = 0
+        for part in self.parts:
+            first, last = max(begin, start), min(begin + count, start + part.shape[0])
+            if first < last:
+                yield part, first - start, last - first
+            start += part.shape[0]
+
+    def rows(self, begin: int, count: int) -> Iterator[memoryview]:
+        for part, first, rows in self._places(begin, count):
+            yield from part.rows(first, rows)
+
+    def reader(self, files: contextlib.ExitStack) -> Callable[[int, int], Any]:
+        import numpy
+
+        readers = {part: part.reader(files) for part in self.parts}
+        return lambda begin, count: numpy.concatenate(
+            [readers[part](first, rows) for part, first, rows in self._places(begin, count)]
+        )
+
+
+def stacked(parts: Sequence[Stored], shape: tuple[int, ...]) -> Stored:
+    """One tensor whose rows are in several, one after another; what they have beyond ``shape`` is left out."""
+    first = parts[0]
+    strides = tuple(math.prod(shape[dim + 1 :]) for dim in range(len(shape)))
+    return _Stacked(first.path, first.start, first.dtype, shape, strides, tuple(parts))
+
+
 class Slice(NamedTuple):
     """Entries ``begin`` to ``begin + length`` along the dimension in which slices are joined."""
 

@@ -58,7 +58,7 @@ def whole_model(
     Raises:
         ExportError: something is missing, or does not fit the model.
     """
-    target = _with_vocabulary(target, stages)
+    target = with_vocabulary(target, stages)
     stages, dropped = _without_buffers(stages, target)
     if dropped:
         why = f"{target.kind} has no such parameters"
@@ -211,7 +211,7 @@ def beside(
 # --- the vocabulary
 
 
-def _with_vocabulary(target: Target, stages: Sequence[Stage]) -> Target:
+def with_vocabulary(target: Target, stages: Sequence[Stage]) -> Target:
     """The config of a release before 0.2 may give the vocabulary of one rank, or that of all times their number."""
     name = target.embedding
     if name is None:

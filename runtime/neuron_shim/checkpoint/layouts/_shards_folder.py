@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 SHARDS = "shards"
 ADAPTER_SHARDS = "adapter_shards"
 MODEL = "model"
-OPTIMIZER = "optim"
 DONE = "done"
 _FILE = re.compile(r"dp_rank_0+(?:_ep_rank_(?P<ep>\d+))?_tp_rank_(?P<tp>\d+)_pp_rank_(?P<pp>\d+)\.pt")
 _METADATA = re.compile(r"mp_metadata_pp_rank_\d+\.pt")
@@ -56,22 +55,7 @@ class RanksFolder:
         return [rank_file(path) for path in paths]
 
     def notes(self) -> tuple[str, ...]:
-        return (*stale_note(stale(self.files, self._used)), *optimizer_note(self.folder))
-
-
-def optimizer_note(folder: Path) -> tuple[str, ...]:
-    """What is said of the optimizer's state that was saved with a model."""
-    folder = folder / OPTIMIZER
-    files = [path for path in folder.iterdir() if path.suffix == ".pt"] if folder.is_dir() else []
-    files = [path for path in files if not path.name.endswith(".info.pt")]
-    if not files:
-        return ()
-    ranks = {match[1] for path in files if (match := re.match(r"dp_rank_(\d+)_", path.name))}
-    kind = f"by ZeRO-1 over {len(ranks)} data-parallel ranks" if len(ranks) > 1 else "as each rank had it"
-    return (
-        f"The optimizer's state in {folder} ({len(files)} files, {kind}) is not converted: its parameters are "
-        f"numbered, not named. Training goes on from the weights with a new optimizer.",
-    )
+        return stale_note(stale(self.files, self._used))
 
 
 def opened(folder: Path) -> RanksFolder:

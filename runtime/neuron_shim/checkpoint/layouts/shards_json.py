@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from neuron_shim.checkpoint.layouts import Request, config_of
 from neuron_shim.checkpoint.layouts._assembly import whole_model
 from neuron_shim.checkpoint.layouts._metadata_json import metadata_in, stages_of
+from neuron_shim.checkpoint.layouts._optimizer import optimizer_of
 from neuron_shim.checkpoint.layouts._shards_folder import SHARDS, opened, root_of
 from neuron_shim.checkpoint.layouts._target import target_of
 
@@ -31,4 +32,6 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     root = root_of(source, SHARDS)
     ranks = opened(root / SHARDS)
     stages, notes = stages_of(ranks)
-    return whole_model(NAME, root, stages, target_of(config_of(root, request)), request, notes)
+    target = target_of(config_of(root, request))
+    checkpoint = whole_model(NAME, root, stages, target, request, notes)
+    return optimizer_of(checkpoint, root, ranks.folder, stages, target)

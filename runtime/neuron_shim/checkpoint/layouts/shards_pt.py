@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from neuron_shim.checkpoint.layouts import Request, config_of
 from neuron_shim.checkpoint.layouts._assembly import whole_model
 from neuron_shim.checkpoint.layouts._metadata_pt import stages_of
+from neuron_shim.checkpoint.layouts._optimizer import optimizer_of
 from neuron_shim.checkpoint.layouts._shards_folder import (
     SHARDS,
     opened,
-    optimizer_note,
     pickled_metadata,
     pickled_metadata_in,
     rank_file,
@@ -40,5 +40,5 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     ranks = opened(root / SHARDS)
     target = target_of(config_of(root, request))
     stages, notes = stages_of(ranks.files, rank_file, pickled_metadata(ranks.folder), target.shapes)
-    notes += optimizer_note(ranks.folder)
-    return whole_model(NAME, root, stages, target, request, notes)
+    checkpoint = whole_model(NAME, root, stages, target, request, notes)
+    return optimizer_of(checkpoint, root, ranks.folder, stages, target)
