@@ -63,6 +63,8 @@ class Region:
     group: int | None = None
     """Python regions of one group are one program: a name imported in one may be used in another."""
     inner: tuple[Inner, ...] = ()
+    lifted: bool = False
+    """Whether there is no room for comments in it: its markers stand above the statement that holds it."""
 
 
 @dataclass(frozen=True)
@@ -303,11 +305,21 @@ class _Work:
             inners.append(text)
         kept = False
         if changed:
-            restored = region.restore(region.text if migration is None else migration.text, inners)
+            text = region.text if migration is None else migration.text
+            restored = region.restore(self._lifted(region, text) if region.lifted else text, inners)
             kept = restored == self._parsed.text[region.start : region.end]
             self._edits.append(Edit.replace((region.start, region.end), restored))
         for told, place in found:
             self._note(told, place, region.cell, kept=kept)
+
+    def _lifted(self, region: Region, text: str) -> str:
+        """A migrated text without its markers, which go above the statement around it."""
+        lines = Text(text).lines
+        marks = [line for line in lines if markers.match(line.strip()) is not None]
+        start = self._parsed.statement(region.start)[0]
+        before, behind = self._parsed.indentation(start), self._parsed.newline(start)
+        self._edits += (Edit.insert(start, f"{before}{mark.strip()}{behind}") for mark in dict.fromkeys(marks))
+        return "".join(line for line in lines if line not in marks)
 
     def _note(self, migration: Migration, place: Callable[[Position], Position], cell: int, *, kept: bool) -> None:
         for finding in migration.findings:

@@ -38,6 +38,18 @@ def migrated(text: str) -> str:
         ("ENV NEURON_FUSE_SOFTMAX=1 A=b\n", "ENV A=b\n"),
         ("ENV NEURON_FUSE_SOFTMAX=1\nENV A=b\n", "ENV A=b\n"),
         ("ENV NEURON_FUSE_SOFTMAX=1 \\\n    A=b\n", "ENV A=b\n"),
+        ("ENV NEURON_FUSE_SOFTMAX 1\nENV A b c\n", "ENV A b c\n"),
+        ("ENV NEURON_RT_VIRTUAL_CORE_SIZE  2\n", "ENV NEURON_LOGICAL_NC_CONFIG  2\n"),
+        (
+            'ENV NEURON_CC_FLAGS -O1 --cache_dir=/c --x="y z"\n',
+            "ENV NEURON_CC_FLAGS='-O1 --x=\"y z\"' TORCH_NEURONX_NEFF_CACHE_DIR=/c\n",
+        ),
+        (
+            'CMD ["bash", "-c", "neuron_parallel_compile torchrun train.py \\"$@\\" && '
+            'torchrun train.py --zero_1 \\"$@\\"", "x"]\n',
+            'CMD ["bash", "-c", "torchrun train.py \\"$@\\"", "x"]\n',
+        ),
+        ('CMD ["bash", "-c", "pip install libneuronxla"]\n', 'CMD ["bash", "-c", "true"]\n'),
         (
             "CMD torchrun --nproc_per_node=2 train.py --zero_1 --x 1\n",
             "CMD torchrun --nproc_per_node=2 train.py --x 1\n",
@@ -62,7 +74,6 @@ def test_what_becomes_of_instructions(before: str, after: str) -> None:
         "FROM ubuntu\nRUN echo optimum-neuron\n",
         "FROM ubuntu\n# RUN pip install libneuronxla\n",
         'FROM ubuntu\nLABEL about="optimum-neuron"\n',
-        'CMD ["bash", "-c", "pip install libneuronxla"]\n',
         "CMD [broken libneuronxla\n",
         "RUN cat <<EOF > notes\npip install libneuronxla\nEOF\n",
         "ENV NOTE optimum-neuron of old\n",

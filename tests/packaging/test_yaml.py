@@ -39,6 +39,18 @@ def migrated(text: str) -> str:
             'command: ["torchrun", "train.py", "--zero_1", "--x", "1"]\n',
             'command: ["torchrun", "train.py", "--x", "1"]\n',
         ),
+        (
+            'command: [bash, "-c", "torchrun train.py --zero_1 && ls"]\n',
+            'command: ["bash", "-c", "torchrun train.py && ls"]\n',
+        ),
+        (
+            "a:\n  run: >-\n    torchrun train.py\n    --zero_1 --x 1\n  b: c\n",
+            "a:\n  run: >-\n    torchrun train.py\n    --x 1\n  b: c\n",
+        ),
+        (
+            "args:\n- >\n  torchrun train.py\n  --tensor_parallel_size 2\n",
+            "args:\n- >\n  TP_SIZE=2 torchrun train.py\n",
+        ),
         ("env:\n  NEURON_FUSE_SOFTMAX: '1'\n  A: b\n", "env:\n  A: b\n"),
         (
             "env:\n  - name: NEURON_FUSE_SOFTMAX\n    value: '1'\n  - name: A\n    value: b\n",
@@ -64,10 +76,11 @@ def test_what_becomes_of_commands_and_variables(before: str, after: str) -> None
     "text",
     [
         "description: pip install libneuronxla\n",
-        "run: >\n  pip install\n  libneuronxla\n",
         "run: ''\ncommand: []\nargs:\n",
         "about: |\n  pip install libneuronxla\n",
-        'command: ["bash", "-c", "pip install libneuronxla"]\n',
+        "run: >\n  torchrun train.py\n    --zero_1\n",
+        "run: >\n  torchrun train.py\n\n  --zero_1\n",
+        "run: >\n",
         "run:\n  pip: libneuronxla\n",
         "env: libneuronxla\n",
         "x: &a\n  run: echo optimum-neuron\ny: *a\n",
@@ -86,8 +99,18 @@ def test_variables_for_a_person_get_a_marker_above_them() -> None:
     assert rest == text.split("\r\n")[1:]
 
 
-def test_what_cannot_be_put_back_is_for_a_person() -> None:
-    text = "script: neuron_parallel_compile --command clear-cache\n"
+def test_markers_stand_above_commands_on_one_line() -> None:
+    text = "a:\n  - run: [torchrun, train.py, --kv_size_multiplier, '2']\n"
+    text += "  - run: torchrun train.py --kv_size_multiplier 2\n"
+    first, marker, *rest = migrated(text).splitlines()
+    assert marker.startswith("  # TODO(neuron-migrate NM401)")
+    assert [first, *(line for line in rest if line != marker)] == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    "text", ["script: neuron_parallel_compile --command clear-cache\n", "run: >\n  pip install\n  libneuronxla\n"]
+)
+def test_what_cannot_be_put_back_is_for_a_person(text: str) -> None:
     migration = migrate_text("yaml", text, project=TRAINS)
     assert migration.text == text
     (finding,) = migration.findings

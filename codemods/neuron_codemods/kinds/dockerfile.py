@@ -88,17 +88,19 @@ class Dockerfile(Parsed):
                 )
         elif each.name == "ENV" and _PAIRS.match(text):
             yield self._command(each, _EXPORT + text, _as_environment)
+        elif each.name == "ENV" and "\n" not in text:
+            name, between, value = re.match(r"(\S*)(\s*)(.*)", text).groups()  # type: ignore[union-attr]
+            yield self._command(each, f"{_EXPORT}{name}={shlex.quote(value)}", lambda new: _as_pair(new, between))
 
     def _array(self, each: Instruction, text: str) -> Iterator[Region]:
-        """A command as a JSON array of its words; a script in a word would lose its quotes."""
+        """A command as a JSON array of its words."""
         try:
             words = json.loads(re.sub(r"\\\r?\n", "", text))
         except ValueError:
             return
         if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-            if words[0].rpartition("/")[2] not in ("sh", "bash"):
-                command = shlex.join(words)
-                yield self._command(each, command, lambda new: text if new == command else _as_array(new))
+            command = shlex.join(words)
+            yield self._command(each, command, lambda new: text if new == command else _as_array(new))
 
     def _command(self, each: Instruction, command: str, written: Callable[[str], str]) -> Region:
         """A command with this tool's comments above its instruction, which would not be comments inside of it."""
@@ -188,6 +190,14 @@ def _with_comments(new: str, comments: Sequence[str], before: str) -> str:
 def _as_environment(command: str) -> str:
     """What stands behind ENV for an ``export``; the first variable may have gone, and left the rest of its line."""
     return re.sub(r"^\\\r?\n\s*", "", command.removeprefix(_EXPORT))
+
+
+def _as_pair(command: str, between: str) -> str:
+    """What stands behind ENV for an ``export``, in the form without ``=``, which has room for one variable."""
+    pairs = [word.partition("=") for word in shlex.split(command)[1:]]
+    if len(pairs) == 1:
+        return f"{pairs[0][0]}{between}{pairs[0][2]}"
+    return " ".join(f"{name}={shlex.quote(value)}" for name, _, value in pairs)
 
 
 def _as_array(command: str) -> str:

@@ -16,7 +16,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from neuron_codemods.edits import Edit
-from neuron_codemods.kinds import by_name
+from neuron_codemods.kinds import by_name, quoted
 from neuron_codemods.project import ModuleFacts, folder_of
 from neuron_codemods.source import Text, Token
 from neuron_codemods.texts import Lines, Parsed, Region, plain_region
@@ -41,7 +41,6 @@ _WRAPPING = frozenset(("list", "pipeline", "redirected_statement", "negated_comm
 _ENDS = re.compile(r"[ \t]*(?:[\r\n]|$|;;|\)|\}|(?:fi|done|esac|else|elif)\b)")
 """What stands behind a statement that nothing follows in its paragraph or block."""
 _UNREAD = "it is no complete shell command"
-_SHELLS = frozenset(("bash", "sh", "zsh"))
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 
 
@@ -302,9 +301,12 @@ class Shell(Parsed):
                 if not rest or rest.startswith("#"):
                     return Edit.delete((line, line_end))
                 forward = True
+        following = words[last + 1].start if last + 1 < len(words) else end
+        begins_line = not self.text[self.line_start(first) : first].strip()
+        if begins_line and following > end and "\n" not in self.text[end:following]:
+            forward = True  # what is left of the line stays there
         if not forward:
             return Edit.delete((words[index - 1].end, end))
-        following = words[last + 1].start if last + 1 < len(words) else end
         return Edit.delete((first, following))
 
     def remove(self, node: Any) -> Edit | None:
@@ -410,7 +412,12 @@ class Shell(Parsed):
     # Texts inside -------------------------------------------------------------------------------------------------
 
     def regions(self) -> Sequence[Region]:
-        return self._heredocs[0]
+        return [*self._heredocs[0], *self.programs]
+
+    @cached_property
+    def programs(self) -> list[Region]:
+        """The programs that stand in a word: behind ``bash -c``, ``python -c``, ``ssh`` and the like."""
+        return [region for command in self.commands for region in quoted.programs(self, command)]
 
     @property
     def closed(self) -> Sequence[tuple[int, int]]:
@@ -464,7 +471,7 @@ class Shell(Parsed):
         piped = re.search(r"\|\s*(?P<name>[\w./-]+)(?:\s+-)?\s*$", line)
         if piped is not None:
             name = piped["name"].rpartition("/")[2]
-            return "python" if _PYTHON.fullmatch(name) else "shell" if name in _SHELLS else None
+            return "python" if _PYTHON.fullmatch(name) else "shell" if name in quoted.SHELLS else None
         command = next((child for child in node.children if child.type == "command"), None)
         words = [word.value or "" for word in self._command(command).words] if command is not None else []
         words += [self._value(child) or "" for child in redirect.children if child.type == "word"]
@@ -475,7 +482,7 @@ class Shell(Parsed):
             return _kind(arguments[0])
         if _PYTHON.fullmatch(words[0]) and not arguments:
             return "python"
-        return "shell" if words[0] in _SHELLS and not arguments else None
+        return "shell" if words[0] in quoted.SHELLS and not arguments else None
 
     def _tabbed(self, kind: str, start: int, end: int) -> Region:
         inner = Text(self.text[start:end])

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from neuron_codemods.model import Position
-from neuron_codemods.source import Token
+from neuron_codemods.source import Text, Token
 from neuron_codemods.texts import Lines, Parsed, Region
 from neuron_codemods.trees import Tree
 
@@ -29,6 +29,8 @@ _VARIABLES = frozenset(("env", "environment", "environment_variables", "envs", "
 """Keys under which environment variables stand."""
 _SCALARS = ("plain_scalar", "double_quote_scalar", "single_quote_scalar")
 _PLAIN = re.compile(r"[^\s\"'`@%&*!|>{}\[\],#?:-][^\n]*")
+_FOLD = " \\"
+"""What makes the shell read on where a line of a folded block ends."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -116,7 +118,7 @@ class Yaml(Parsed):
             keys = self._keys(node)
             start, end = self.tree.span(node)
             header = self.text[start : self.line_end(start)]
-            if not header.startswith("|") or not keys or keys[-1].lower() not in _COMMANDS:
+            if not keys or keys[-1].lower() not in _COMMANDS:
                 continue
             first = self.position(start).line
             last = self.position(max(end - 1, start)).line
@@ -133,7 +135,27 @@ class Yaml(Parsed):
                 for number in numbers
             ]
             prefix = " " * width
+            if header.startswith(">"):
+                yield from self._folded(lines, prefix)
+                continue
             yield Lines(self, lines, lambda new, prefix=prefix: [prefix] * len(new)).region("shell")  # type: ignore[misc]
+
+    def _folded(self, lines: list[tuple[int, int]], prefix: str) -> Iterator[Region]:
+        """A command in a folded block, which is one line for the shell: as if a backslash stood behind each of its."""
+        whole = Lines(self, lines, lambda new: [prefix] * len(new))
+        if any(
+            not line.strip() or line[0] in " \t" or line.lstrip().startswith("#") for line in Text(whole.text).lines
+        ):
+            return  # it is more than one line, or another shell than this would read something else
+        *first, last = Text(whole.text).lines
+        text = "".join(
+            (*(line.rstrip("\r\n") + _FOLD + ending for line in first for ending in [_newline(line)]), last)
+        )
+
+        def restore(new: str, _: Sequence[str]) -> str:
+            return whole.restore(re.sub(rf"{re.escape(_FOLD)}(?=[\r\n])", "", new) or whole.text)
+
+        yield Region("shell", whole.start, whole.end, text, restore, whole.place, lifted=True)
 
     def _lines(self) -> Iterator[Region]:
         """Commands on one line."""
@@ -144,6 +166,7 @@ class Yaml(Parsed):
                 and scalar.keys[-1].lower() in _COMMANDS
                 and " " in scalar.value.strip()
                 and "\n" not in scalar.value
+                and not any(_inside(scalar.node, node) for node, _ in self._lists)
             ):
                 yield self._region(scalar, in_list)
 
@@ -156,29 +179,33 @@ class Yaml(Parsed):
 
         shift = 1 if scalar.quoted else 0
         place = self._shifted(scalar.start + shift)
-        return Region("shell", scalar.start, scalar.end, scalar.value, restore, place)
+        return Region("shell", scalar.start, scalar.end, scalar.value, restore, place, lifted=True)
 
     def _words(self) -> Iterator[Region]:
         """Commands as lists of their words."""
-        for node in self.tree.walk("flow_sequence"):
-            keys = self._keys(node)
-            if not keys or keys[-1].lower() not in _COMMANDS:
-                continue
-            words = [scalar.value for scalar in self.scalars if _inside(scalar.node, node)]
-            if not words or len(words) != len(node.named_children):
-                continue
-            if words[0].rpartition("/")[2] in ("sh", "bash"):
-                continue
+        for node, words in self._lists:
             start, end = self.tree.span(node)
             command = shlex.join(words)
-            yield Region("shell", start, end, command, self._as_list(command, start, end), self._fixed(start))
+            restore = self._as_list(command, start, end)
+            yield Region("shell", start, end, command, restore, self._fixed(start), lifted=True)
+
+    @cached_property
+    def _lists(self) -> list[tuple[Node, list[str]]]:
+        found = []
+        for node in self.tree.walk("flow_sequence"):
+            keys = self._keys(node)
+            if keys and keys[-1].lower() in _COMMANDS:
+                words = [scalar.value for scalar in self.scalars if _inside(scalar.node, node)]
+                if words and len(words) == len(node.named_children):
+                    found.append((node, words))
+        return found
 
     def _as_list(self, command: str, start: int, end: int) -> Callable[[str, Sequence[str]], str]:
         def restore(new: str, _: Sequence[str]) -> str:
-            if new.strip() == command or "\n" in new.strip() or new.lstrip().startswith("#"):
-                return self.text[start:end]
             words = shlex.split(new)
-            if words and re.match(r"\w+=", words[0]):
+            if new.strip() == command or not words:
+                return self.text[start:end]
+            if re.match(r"\w+=", words[0]):
                 words.insert(0, "env")
             return json.dumps(words, ensure_ascii=False)
 
@@ -242,6 +269,10 @@ class Yaml(Parsed):
     def _fixed(self, start: int) -> Callable[[Position], Position]:
         first = self.position(start)
         return lambda _: first
+
+
+def _newline(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
 
 
 def _item(node: Node) -> Node | None:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.edits import Edit
+from neuron_codemods.kinds.quoted import ONLY_SHOWN
 from neuron_codemods.kinds.shell import Shell, Word
-from neuron_codemods.launch.lines import ONLY_SHOWN, Launch, facts_of, flag_name, is_concerned, launches, variables_of
+from neuron_codemods.launch.lines import Launch, facts_of, flag_name, is_concerned, launches, variables_of
 from neuron_codemods.launch.precompiled import precompiled
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import ModuleFacts, Project

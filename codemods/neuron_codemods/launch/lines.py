@@ -41,9 +41,6 @@ _LAUNCHERS = frozenset(
         "stdbuf",
     )
 )
-ONLY_SHOWN = frozenset(("echo", "printf", "grep", "sed", "awk", "git", "logger", "rg", "pkill", "pgrep"))
-"""Commands that do not run the words they are given."""
-
 _PYTHON = re.compile(r"python[\d.]*")
 _OUTSIDE = frozenset(("docker", "podman", "apptainer", "singularity", "sudo", "ssh", "kubectl", "mpirun"))
 """Commands that do not pass on their environment."""
