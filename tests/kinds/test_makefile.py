@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from neuron_codemods import migrate_text
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neuron_codemods import Outcome, migrate_text
 
 
 def makefile(text: str) -> str:
@@ -50,3 +54,95 @@ def test_markers_are_comments_of_the_recipe() -> None:
     changed = makefile("serve:\n\t@optimum-cli neuron serve -m gpt2\n")
     assert changed.startswith("serve:\n\t# TODO(neuron-migrate NM405): ")
     assert changed.endswith("\n\t@optimum-cli neuron serve -m gpt2\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("TP := 8 # wide\n", "TP := 8 # wide\n"),
+        ("export NEURON_FUSE_SOFTMAX := 1\nA = 1\n", "A = 1\n"),
+        ("A = 1\n\n# old\nexport NEURON_FUSE_SOFTMAX=1\n\nB = 2\n", "A = 1\n\nB = 2\n"),
+        (
+            "export NEURON_CC_FLAGS ?= -O1 --cache_dir=/c --retry_failed_compilation # all\n",
+            "export NEURON_CC_FLAGS ?= -O1 # all\nexport TORCH_NEURONX_NEFF_CACHE_DIR=/c\n",
+        ),
+        (
+            "  export NEURON_CC_FLAGS := -O1 --cache_dir=/c\n",
+            "  export NEURON_CC_FLAGS := -O1\n  export TORCH_NEURONX_NEFF_CACHE_DIR=/c\n",
+        ),
+        ("NEURON_RT_VIRTUAL_CORE_SIZE := 2\n", "NEURON_LOGICAL_NC_CONFIG := 2\n"),
+        ("train: export XLA_USE_BF16 = 0\n", "train:\n"),
+        ("export XLA_USE_BF16\nexport A B\n", "export A B\n"),
+        ("define NEURON_FUSE_SOFTMAX\n1\nendef\n", None),
+        ("NEURON_FUSE_SOFTMAX != nproc\n", None),
+        ("NEURON_CC_FLAGS = --x \"a\" 'b' --cache_dir=/c\n", None),
+        ("NEURON_CC_FLAGS = `cat f` --cache_dir=/c\n", None),
+        ("ifdef NEURON_FUSE_SOFTMAX\nA=1\nendif\n", None),
+    ],
+)
+def test_variables(before: str, after: str | None) -> None:
+    assert makefile(f"# Neuron\n\n{before}") == f"# Neuron\n\n{before if after is None else after}"
+
+
+def test_variables_that_reach_a_launch() -> None:
+    before = """TP := 8
+ARGS = --x "a b" --zero_1 \\
+  --tensor_parallel_size $(TP) --evaluation_strategy=no
+ARGS += --async_save
+
+all:; ls
+train: ARGS += --overwrite_output_dir
+train:
+\t-torchrun train.py $(ARGS) --home $$HOME $@
+\tcd $$(pwd) && neuron_parallel_compile \\
+\t  torchrun other.py --warmup_ratio $(W)
+"""
+    after = """TP := 8
+ARGS = --x "a b" \\
+  --eval_strategy=no
+ARGS +=
+
+all:; ls
+train: ARGS +=
+train:
+\t-TP_SIZE=$(TP) HF_DEACTIVATE_ASYNC_LOAD=1 torchrun train.py $(ARGS) --home $$HOME $@
+\tcd $$(pwd) && HF_DEACTIVATE_ASYNC_LOAD=1 torchrun other.py --warmup_steps $(W)
+"""
+    assert makefile(before) == after
+
+
+def test_findings_are_where_the_words_are() -> None:
+    found = migrate_text("makefile", "A = 1\n\nx:\n\t@$(A) torchrun train.py --zero_1\n").findings
+    assert [finding.place for finding in found if finding.message.startswith("--zero_1")] == ["4:26"]
+
+
+PARTS = [
+    "A = --zero_1 b",
+    "A += $(B) --tensor_parallel_size 2 # c",
+    "export NEURON_CC_FLAGS := --cache_dir=/c -O1",
+    "export NEURON_FUSE_SOFTMAX=1",
+    "# NEURON_FUSE_SOFTMAX",
+    "x: y",
+    "\t@torchrun train.py $(A) --zero_1 $$HOME",
+    "\t-neuron_parallel_compile torchrun train.py $(A)",
+    "\toptimum-cli neuron serve -m $(B)",
+    "\tls \\",
+    "ifeq (a,b)",
+    "",
+    "é = \"neuron'",
+    "\tbash -c 'torchrun train.py --zero_1",
+    ":3",
+]
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from(PARTS), max_size=8), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_other_lines_stay(lines: list[str], newline: str, ends: bool) -> None:
+    text = newline.join(lines) + newline * ends
+    migration = migrate_text("makefile", text)
+    assert migrate_text("makefile", migration.text).text == migration.text
+    kept = ("x: y", "ifeq", "é", "\tls")
+    assert [line for line in migration.text.split(newline) if line.startswith(kept)] == [
+        line for line in lines if line.startswith(kept)
+    ]
+    assert migration.changed or all(finding.outcome is Outcome.MANUAL for finding in migration.findings)

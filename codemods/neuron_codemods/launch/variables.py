@@ -120,9 +120,9 @@ _CACHES = rf"{CACHE}|NEURON_COMPILE_CACHE_URL"
 def _beside(shell: Shell, assignment: Assignment, cache: str) -> Edit:
     """One more variable: exported on a line of its own below one that has its line, else in the same statement."""
     start, stop = shell.line_start(assignment.start), shell.line_end(assignment.end)
-    before, newline = shell.text[start : assignment.start], shell.text[assignment.end : stop]
-    if re.fullmatch(r"[ \t]*(?:export )?", before) and newline in ("\n", "\r\n"):
-        return Edit.insert(stop, f"{shell.indentation(start)}export {cache}{newline}")
+    before, behind = shell.text[start : assignment.start], shell.text[assignment.end : stop]
+    if re.fullmatch(r"[ \t]*(?:export )?", before) and re.fullmatch(r"(?:[ \t]+#.*)?\r?\n", behind):
+        return Edit.insert(stop, f"{shell.indentation(start)}export {cache}{shell.newline(start)}")
     return Edit.insert(assignment.end, f" {cache}")
 
 
