@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neuron_codemods import kinds
 from neuron_codemods.cells import python_regions
@@ -19,6 +19,11 @@ CONSOLE = frozenset(("console", "shell-session", "sh-session", "shellsession", "
 _PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?: |(?=[\r\n]|$))")
 _CONTINUED = re.compile(r"[ \t]*\.\.\.(?: |(?=[\r\n]|$))")
 _DOLLAR = re.compile(r"[ \t]*(?:\([\w./-]+\)[ \t]*)?(?:[\w.@:~/-]*[$%])[ \t]+(?=\S)")
+_COMMAND = re.compile(
+    r"(?:export[ ]\w+=|\w+=\S*[ ]+(?=torchrun|python|neuron_)|(?:sudo[ ]+)?(?:pip3?|uv|conda|apt|apt-get|source|cd)[ ]"
+    r"|(?:python[\d.]*|torchrun|accelerate|neuron_parallel_compile|optimum-cli|srun|sbatch|bash|docker)[ ]+[\w./-])"
+)
+"""What begins a line that can only be a command."""
 _IMPORT = re.compile(r"^[ \t]*(?:>>>[ \t]*)?(?:from[ \t]+optimum|import[ \t]+optimum)\b", re.M)
 
 
@@ -33,6 +38,8 @@ class Block:
     first: int
     last: int
     """The numbers of its first line and of the line after it, counted from 0."""
+    fence: tuple[int, int] | None = None
+    """The same for the lines that belong to it: its fences, and an empty line below them."""
 
 
 def regions(outer: Text, blocks: Iterable[Block]) -> Iterator[Region]:
@@ -48,6 +55,8 @@ def regions(outer: Text, blocks: Iterable[Block]) -> Iterator[Region]:
         language = _word(block.language)
         lines = [_own(outer, number, block.prefix) for number in range(block.first, block.last)]
         text = "".join(outer.text[start:end] for start, end in lines)
+        if not language:
+            language = _guessed(text)
         if language in PYTHON:
             if _IMPORT.search(text):
                 group += 1
@@ -55,11 +64,22 @@ def regions(outer: Text, blocks: Iterable[Block]) -> Iterator[Region]:
         elif language in CONSOLE or (language in SHELL and _has_dollars(text)):
             yield from _console(outer, lines, block.prefix)
         elif language in SHELL:
-            yield _plain(outer, lines, block.prefix).region("shell")
+            yield _commands(outer, block, _plain(outer, lines, block.prefix))
         else:
             row = next((row for row in kinds.KINDS if language in row.languages), None)
             if row is not None:
                 yield _plain(outer, lines, block.prefix).region(row.name)
+
+
+def _guessed(text: str) -> str:
+    """The language of a block that does not say it, where its content leaves no doubt; else nothing."""
+    if _has_dollars(text):
+        return "console"
+    if text.lstrip().startswith(">>> ") or (_IMPORT.search(text) and parse_module(text) is not None):
+        return "python"
+    lines = re.sub(r"\\\r?\n", " ", text).splitlines()
+    said = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return "bash" if said and all(_COMMAND.match(line) for line in said) else ""
 
 
 def _word(info: str) -> str:
@@ -144,6 +164,20 @@ def _ends(tree: ast.Module | None, line: int) -> bool:
 
 
 # Shell ------------------------------------------------------------------------------------------------------------
+
+
+def _commands(outer: Text, block: Block, lines: Lines) -> Region:
+    """A block of commands, which goes with its fence where none of them is left."""
+    region = lines.region("shell")
+    if block.fence is None:
+        return region
+    start, end = (outer.line_starts[number] for number in block.fence)
+    head, foot = outer.text[start : region.start], outer.text[region.end : end]
+
+    def restore(new: str, _: Sequence[str]) -> str:
+        return head + lines.restore(new) + foot if new.strip() else ""
+
+    return replace(region, start=start, end=end, restore=restore)
 
 
 def _has_dollars(text: str) -> bool:

@@ -72,6 +72,8 @@ class Around:
     """A text that others lie in."""
 
     text: str = ""
+    code: str = ""
+    """The texts that lie in it, without the prose between them."""
     launched: frozenset[str] = frozenset()
     """The names of the scripts that its shell texts launch as they are, without compiling first."""
 

@@ -181,7 +181,11 @@ class _Work:
         self._settings = settings
         self._regions = parsed.regions()
         if self._regions and not project.around.text:
-            project = replace(project, around=Around(parsed.text, frozenset(_launched(self._regions))))
+            inside = (
+                text for region in self._regions for text in (region.text, *(each.text for each in region.inner))
+            )
+            around = Around(parsed.text, "\n".join(inside), frozenset(_launched(self._regions)))
+            project = replace(project, around=around)
         self._project = project
         self._suppressions = _suppressions(parsed)
         self._unused: list[markers.Suppression] = []

@@ -28,7 +28,7 @@ def test_python_fences_are_migrated(language: str, fence: str) -> None:
     assert markdown(f"# A\n\n{fence}{language}\n{OLD}{fence}\nend") == f"# A\n\n{fence}{language}\n{NEW}{fence}\nend"
 
 
-@pytest.mark.parametrize("language", ["", "text", "diff", "json", "pythonic", "output", "cpp"])
+@pytest.mark.parametrize("language", ["text", "diff", "json", "pythonic", "output", "cpp"])
 def test_other_fences_are_not(language: str) -> None:
     text = f"```{language}\n{OLD}```\n"
     assert markdown(text) == text
@@ -168,3 +168,41 @@ def test_a_document_tells_its_fences_what_it_is_about() -> None:
     text = "```sh\nPJRT_DEVICE=TPU python a.py\n```\n"
     assert markdown(text) == text
     assert markdown(f"For optimum-neuron\n{text}") == "For optimum-neuron\n```sh\npython a.py\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("$ pip install libneuronxla pandas\nok\n", "$ pip install pandas\nok\n"),
+        ("# both\npip install libneuronxla pandas\nexport A=1\n", "# both\npip install pandas\nexport A=1\n"),
+        ("torchrun a.py \\\n  --zero_1 --x 1\n", "HF_DEACTIVATE_ASYNC_LOAD=1 torchrun a.py \\\n  --x 1\n"),
+        ("import os\nfrom optimum.neuron import NeuronTrainer\n", "import os\nfrom transformers import Trainer\n"),
+        (">>> from optimum.neuron import NeuronTrainer\n", ">>> from transformers import Trainer\n"),
+        ("pip install libneuronxla\nbrings what you need\n", None),
+        ("from optimum.neuron import NeuronTrainer...\n", None),
+        ("# torchrun a.py --zero_1\n", None),
+        ("optimum-neuron\n  train.py  # --zero_1\n", None),
+    ],
+)
+def test_fences_without_a_language(before: str, after: str | None) -> None:
+    fenced = f"# A\n\n```\n{before}```\n"
+    assert migrate_text("markdown", fenced).text == (fenced if after is None else f"# A\n\n```\n{after}```\n")
+
+
+def test_a_fence_without_any_command_left_goes() -> None:
+    text = "A\n\n1. b\n\n   ```bash\n   pip install libneuronxla\n   ```\n\nC\n\n```sh\npip install libneuronxla\n```"
+    assert migrate_text("markdown", text).text == "A\n\n1. b\n\nC\n\n"
+
+
+def test_an_exported_model_is_known_to_the_fences_that_load_it() -> None:
+    text = (
+        "```bash\noptimum-cli export neuron --model me/m --batch_size 1 out/\n```\n\n"
+        "```python\nfrom optimum.neuron import NeuronModelForMaskedLM\nfrom transformers import AutoTokenizer\n\n"
+        'm = NeuronModelForMaskedLM.from_pretrained("out/")\nt = AutoTokenizer.from_pretrained("out/")\n```\n'
+    )
+    changed = migrate_text("markdown", text).text
+    assert changed.startswith("```python\n")
+    assert '"out' not in changed
+    assert changed.count('"me/m"') == 2
+    used = migrate_text("markdown", text.replace("t = ", "print('out/')\nt = ")).text
+    assert "# TODO(neuron-migrate NM405)" in used

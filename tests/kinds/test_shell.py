@@ -350,7 +350,7 @@ def test_comments_go_with_the_flags_that_they_are_about() -> None:
     launch = 'torchrun a.py "${ARGS[@]}"\n'
     assert shell(text + launch) == f"{after}TP_SIZE=8 {ASYNC} {launch}"
     case = "case $1 in\n  a)\n    ls\n\n    # one file\n    optimum-cli neuron consolidate a a\n    ;;\nesac\n"
-    assert shell(case) == "case $1 in\n  a)\n    ls\n\n    ;;\nesac\n"
+    assert shell(case) == "case $1 in\n  a)\n    ls\n    ;;\nesac\n"
 
 
 def test_flags_at_the_start_of_a_string() -> None:

@@ -60,7 +60,7 @@ def _preprocessors(module: Module, done: tuple[Load, ...]) -> Iterator[Change]:
         if load_of(module, model) is None
         for place in places
     }
-    originals = {folder_key(module, load.source): load for load in done if load.exported_by is not None}
+    originals = {folder_key(module, load.source): load for load in done if load.exported_by or load.original}
     for call in module.calls:
         function = call.func
         if not isinstance(function, ast.Attribute) or function.attr != "from_pretrained" or not call.args:

@@ -167,9 +167,16 @@ def load(name: str) -> KindModule:
 
 
 def collect(name: str, text: str, path: str) -> ModuleFacts | None:
-    """What other files may need to know of a text of some kind."""
+    """What other files may need to know of a text of some kind: at least, which models its commands export."""
     own = getattr(load(name), "collect", None)
-    return own(text, path) if own is not None else None
+    if own is not None or "optimum" not in text:
+        return cast("ModuleFacts | None", own(text, path) if own is not None else None)
+    from neuron_codemods.project import ModuleFacts
+
+    commands = (region.text for region in load(name).parse(text, path).regions() if region.kind == "shell")
+    found = [facts for command in commands if (facts := collect("shell", command, path)) is not None]
+    originals = tuple(pair for facts in found for pair in facts.originals)
+    return ModuleFacts(path, originals=originals) if originals else None
 
 
 class MissingParserError(Exception):

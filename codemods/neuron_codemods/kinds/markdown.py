@@ -46,5 +46,7 @@ class Markdown(Parsed):
             first = index
             while index < len(self.lines) and not closing.fullmatch(self.lines[index].rstrip("\r\n")):
                 index += 1
-            yield Block(opening["info"].strip(), prefix, first, index)
+            last = min(index + 1, len(self.lines))
+            below = last < len(self.lines) and not self.lines[last].strip()
+            yield Block(opening["info"].strip(), prefix, first, index, (first - 1, last + below))
             index += 1

@@ -38,7 +38,9 @@ _BODIES = frozenset(
     )
 )
 _WRAPPING = frozenset(("list", "pipeline", "redirected_statement", "negated_command"))
-_ENDS = re.compile(r"[ \t]*(?:[\r\n]|$|;;|\)|\}|(?:fi|done|esac|else|elif)\b)")
+_CLOSES = re.compile(r"[ \t]*(?:;;|\)|\}|(?:fi|done|esac|else|elif)\b)")
+"""What ends a block."""
+_ENDS = re.compile(rf"[ \t]*(?:[\r\n]|$)|{_CLOSES.pattern}")
 """What stands behind a statement that nothing follows in its paragraph or block."""
 _UNREAD = "it is no complete shell command"
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
@@ -398,6 +400,9 @@ class Shell(Parsed):
             first = above
         if not first or self.text.startswith("#!", self.line_start(first - 1)):
             return line  # what the file is about
+        if _CLOSES.match(self.text, end):  # an empty line would separate it from nothing
+            while first and not self.text[self.line_start(first - 1) : first].strip():
+                first = self.line_start(first - 1)
         return first
 
     def finished(self, text: str) -> str:

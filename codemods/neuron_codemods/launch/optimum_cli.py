@@ -63,7 +63,7 @@ def _change(shell: Shell, project: Project, command: Command, row: Row, argument
     edit_or_none = shell.remove(command.node)
     if edit_or_none is None:
         yield Change(Outcome.MANUAL, span, f"Take this out of what depends on it. {message}")
-    elif made and made != given and _is_used(shell, made, span, project.around.text):
+    elif made and made != given and _is_used(shell, made, span, project.around.code):
         yield Change(Outcome.MANUAL, span, message.replace(" goes.", " has nothing left to do.", 1))
     else:
         outcome = Outcome.REVIEW if row.action in ("export", "consolidate") else Outcome.REWRITTEN
@@ -81,7 +81,8 @@ def _is_used(shell: Shell, folder: str, span: tuple[int, int], around: str) -> b
     pattern = re.compile(rf"(?<![\w/.-]){re.escape(plain)}(?![\w.-])")
     if pattern.search(before) or pattern.search(after):
         return True
-    return len(pattern.findall(around)) > len(pattern.findall(shell.text))
+    loads = re.findall(rf"from_pretrained\(\s*[\"']{re.escape(plain)}/?[\"']", around)  # which another rule knows
+    return len(pattern.findall(around)) - len(loads) > len(pattern.findall(shell.text))
 
 
 def _serving(arguments: Sequence[Word]) -> str:
