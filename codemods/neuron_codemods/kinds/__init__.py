@@ -83,6 +83,8 @@ _REQUIREMENTS = (
     *("constraints*.txt", "constraints*.in"),
 )
 
+_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml", "pylock.*.toml")
+
 KINDS: tuple[Kind, ...] = (
     PYTHON,
     Kind(
@@ -126,6 +128,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("setup_cfg", "setup.cfg", files=("setup.cfg",), needles=_PACKAGES),
     Kind("pyproject", "pyproject.toml", files=("pyproject.toml", "Pipfile"), needles=_PACKAGES),
+    Kind("lock", "lock files", files=_LOCKS, needles=_PACKAGES),
 )
 
 _BY_SUFFIX = {suffix: kind for kind in KINDS for suffix in kind.suffixes}

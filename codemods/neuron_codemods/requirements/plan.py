@@ -33,6 +33,12 @@ def decide(entries: Iterable[Entry], project: Project) -> list[Decision]:
     return list(_Plan(known, project).decisions())
 
 
+def task(decision: Decision) -> str:
+    """What to do in the file that another tool has made this one from."""
+    wanted = ", ".join(decision.new or ())
+    return f"put {wanted} for {_name(decision.entry.text)}" if wanted else f"delete {_name(decision.entry.text)}"
+
+
 def is_optimum_neuron(found: Known) -> bool:
     """Whether a requirement brought Optimum Neuron; old releases of optimum had extras that did."""
     return found.name == stack.OPTIMUM_NEURON or (found.name == "optimum" and bool(found.extras & stack.NEURON_EXTRAS))
@@ -71,27 +77,13 @@ class _Plan:
             decision = self._decision(found)
             if decision is None:
                 continue
-            if found.entry.hashed:
-                yield self._by_resolver(decision)
-            elif decision.new is not None and not found.runs_on(stack.PYTHON):
+            if decision.new is not None and not found.runs_on(stack.PYTHON):
                 message = (
                     f"TorchNeuron needs Python {stack.PYTHON} or later, which this marker excludes: {decision.message}"
                 )
                 yield Decision(found.entry, Outcome.MANUAL, message)
             else:
                 yield decision
-
-    @staticmethod
-    def _by_resolver(decision: Decision) -> Decision:
-        if decision.new is None:
-            return decision
-        name, wanted = _name(decision.entry.text), ", ".join(decision.new)
-        task = f"put {wanted} for {name} into" if wanted else f"delete {name} from"
-        message = (
-            f"The hashes of {name} can only be renewed by the tool that wrote them: {task} the file that this one "
-            "is made from, and make it again."
-        )
-        return Decision(decision.entry, Outcome.MANUAL, message)
 
     def _decision(self, found: Known) -> Decision | None:
         name = found.name
