@@ -138,11 +138,12 @@ def test_the_main_job_shows_the_examples_and_nothing_of_what_is_native(
     changed = re.findall(r"^\+\+\+ b/(.*)", examples.stdout, re.MULTILINE)
     before = [
         path
-        for path in REPOSITORY.glob("examples/*/before/*")
-        if path.read_bytes() != (path.parents[1] / "after" / path.name).read_bytes()
+        for example in REPOSITORY.glob("examples/*/before")
+        for path in example.rglob("*")
+        if path.is_file() and path.read_bytes() != (example.parent / "after" / path.relative_to(example)).read_bytes()
     ]
     assert sorted(changed) == sorted(str(path.relative_to(REPOSITORY)) for path in before)
-    assert run("neuron-migrate examples/*/after --check --quiet", REPOSITORY, programs).returncode == 0
+    assert run("neuron-migrate examples/*/after --check --quiet", REPOSITORY, programs).returncode == 4
 
 
 def test_the_patch_applies(clone: Path, programs: Path) -> None:
@@ -291,6 +292,7 @@ def test_the_report_ends_with_the_launch_lines(examples: subprocess.CompletedPro
         ("torchrun", "classification"),
         ("TP_SIZE=2 torchrun", "full_finetune"),
         ("TP_SIZE=1 torchrun", "lora_sft"),
+        ("torchrun", "whole_project"),
     ]
 
 

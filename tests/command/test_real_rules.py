@@ -10,7 +10,12 @@ import pytest
 
 from .support import REAL, REPOSITORY, Project
 
-EXAMPLES = {path.parent.name: path for path in sorted((REPOSITORY / "examples").glob("*/before"))}
+EXAMPLES = {
+    path.parent.name: path
+    for path in sorted((REPOSITORY / "examples").glob("*/before"))
+    if not (path.parent / "left.txt").exists()
+}
+"""Those in which nothing is left for a person."""
 
 HARD = '''\
 """A script with one thing that nobody can migrate but its author."""

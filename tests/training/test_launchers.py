@@ -75,6 +75,22 @@ def test_a_migrated_launcher_starts_the_migrated_script(example: Example, assets
 
 @pytest.mark.slow
 @pytest.mark.libraries
+def test_the_sizes_of_the_whole_project_come_from_its_launcher(assets: Assets, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    scripts = tmp_path / "scripts"
+    shutil.copytree(REPOSITORY / "examples" / "whole_project" / "after" / "scripts", scripts)
+    arguments = ["--model_id", str(assets.decoder), "--data_file", str(assets.texts), "--block_size", "32"]
+    more = [*arguments, "--max_steps", "3", "--logging_steps", "1", "--output_dir", str(tmp_path / "output")]
+    launcher = (scripts / "launch.sh").read_text()
+    start(f"export TP_DEGREE=2\n{launcher}", scripts, tmp_path, 4, more)
+    run = json.loads((tmp_path / "record" / "run.json").read_text())
+    assert (run["world_size"], run["tp_size"], run["fsdp_size"]) == (4, 2, 2)
+    assert sum("loss" in entry for entry in run["log_history"]) == 3
+    assert (tmp_path / "output" / "model.safetensors").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.libraries
 def test_a_migrated_notebook_trains(assets: Assets, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     cells = [
