@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 from neuron_codemods.model import Position
 from neuron_codemods.source import Text
@@ -54,6 +57,8 @@ class Makefile(Parsed):
         self._prefixes: dict[int, int] = {}
         """From where a command of a recipe starts to where its first line does."""
         self._pieces = [piece for piece in self._read() if piece.text or piece.start < piece.end]
+        self._ends = list(accumulate(len(piece.text) for piece in self._pieces))
+        """Where each piece ends in the script."""
         self.script = "".join(piece.text for piece in self._pieces)
         """The makefile as a shell script."""
 
@@ -176,20 +181,21 @@ class Makefile(Parsed):
 
     def _offset(self, script: int, *, ends: bool = False) -> int:
         """The place in the makefile of one in the script; ``ends`` if it is where a stretch ends."""
-        at = 0
-        for piece in self._pieces:
-            behind = at + len(piece.text)
-            if script < behind or (ends and script == behind and piece.text):
-                inside = script - at
-                if piece.text == self.text[piece.start : piece.end]:
-                    return piece.start + inside
-                return piece.start if not inside else piece.end
-            at = behind
-        return len(self.text)
+        index = bisect_left(self._ends, script if ends else script + 1)
+        if index == len(self._pieces):
+            return len(self.text)
+        piece = self._pieces[index]
+        inside = script - (self._ends[index] - len(piece.text))
+        if piece.text == self.text[piece.start : piece.end]:
+            return piece.start + inside
+        return piece.end if inside else piece.start
+
+    @cached_property
+    def _inner(self) -> Text:
+        return Text(self.script)
 
     def _place(self, position: Position) -> Position:
-        inner = Text(self.script)
-        start = inner.line_starts[min(position.line, len(inner.lines)) - 1]
+        start = self._inner.line_starts[min(position.line, len(self._inner.lines)) - 1]
         return self.position(self._offset(start + position.column - 1))
 
 
