@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from neuron_codemods.model import Outcome
 from neuron_migrate import pages
 from neuron_migrate.output import WIDEST, Output, aligned
 
@@ -37,7 +38,12 @@ def prefixes(values: Iterable[str]) -> tuple[str, ...]:
 def list_rules(out: Output, *, terminal: bool) -> None:
     """One line a rule, or a table on a terminal."""
     rows = [
-        (rule.code, rule.name, ",".join(outcome.value for outcome in rule.outcomes), rule.summary)
+        (
+            rule.code,
+            rule.name,
+            ",".join(outcome.value for outcome in Outcome if outcome in rule.outcomes),
+            rule.summary,
+        )
         for rule in (module.rule for module in _rules())
     ]
     if terminal:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import StringIO
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from neuron_migrate import interrupts
 from neuron_migrate.configuration import Configurations
 from neuron_migrate.discover import discover
 from neuron_migrate.gitignore import PatternError
-from neuron_migrate.output import ClosedError, Output
+from neuron_migrate.output import ClosedError, NoAnswerError, Output
 from neuron_migrate.progress import MANY, Progress
 from neuron_migrate.reports import Detail, Mode, Report
 from neuron_migrate.reports.choice import FORMATS, SUFFIXES, make, page
@@ -45,17 +46,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = command.main(arguments, prog_name="neuron-migrate", standalone_mode=False)
         Output(sys.stdout, needed=True).flush()
     except click.ClickException as error:
-        error.show()
+        _refused(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted. Every file is whole: migrated, or as it was.", err=True)
         return INTERRUPTED
+    except NoAnswerError:
+        click.echo("\nNo answer came. Every file is whole: migrated, or as it was.", err=True)
+        return INTERRUPTED
     except ClosedError:
         return READER_GONE
     except OSError as error:
-        click.echo(f"neuron-migrate: {error.strerror or error}", err=True)
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"neuron-migrate: {place}{error.strerror or error}", err=True)
         return NOT_PROCESSED
     return int(status or 0)
+
+
+def _refused(error: click.ClickException) -> None:
+    said = StringIO()
+    error.show(said)
+    out = Output(sys.stderr)
+    for line in said.getvalue().splitlines():
+        out.paragraph(line)
 
 
 def _version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
@@ -104,6 +117,7 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
       neuron-migrate --diff .     show what would change
       neuron-migrate .            rewrite the files in place
       neuron-migrate --check .    fail if anything would change (for CI)
+      neuron-migrate lsp          serve an editor
     """
     terminal = sys.stdout is not None and sys.stdout.isatty()
     if given["list_rules"] or given["explain"] is not None:
@@ -127,9 +141,25 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
         raise click.UsageError("--interactive writes what is wanted: it does not go with --diff, --check or '-'.")
     if given["python"] is not None and not given["verify"]:
         raise click.UsageError("--python only goes with --verify.")
-    if given["report"] is not None and not given["report"].lower().endswith(SUFFIXES):
-        raise click.BadParameter(f"{given['report']!r} must end in {', '.join(SUFFIXES)}.", param_hint="--report")
+    if given["report"] is not None:
+        _check_page(given["report"])
     context.exit(_migrate(paths, given))
+
+
+def _check_page(path: str) -> None:
+    """Before anything is rewritten: the page is written last."""
+    folder = os.path.dirname(path) or "."
+    reason = ""
+    if not path.lower().endswith(SUFFIXES):
+        reason = f"must end in {', '.join(SUFFIXES)}"
+    elif os.path.isdir(path):
+        reason = "is a directory"
+    elif not os.path.isdir(folder):
+        reason = f"cannot be written: there is no directory {folder!r}"
+    elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        reason = "cannot be written: permission denied"
+    if reason:
+        raise click.BadParameter(f"{path!r} {reason}.", param_hint="--report")
 
 
 def _serve() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,13 +11,14 @@ import click
 
 from neuron_migrate.diff import colored
 from neuron_migrate.lines import Stretch, stretches
-from neuron_migrate.output import Output
+from neuron_migrate.output import NoAnswerError, Output
 from neuron_migrate.results import FileResult
 
 if TYPE_CHECKING:
     from neuron_codemods.model import Finding
 
 CONTEXT = 3
+COLORS = {"rewritten": "green", "review": "yellow", "manual": "red"}
 QUESTION = "Apply this change [y,n,a,d,q,?]?"
 HELP = """y - apply this change
 n - leave these lines as they are
@@ -51,6 +53,7 @@ class Chooser:
             after=data if data != result.before else None,
             findings=tuple(kept),
             launch=result.launch if data != result.before else (),
+            declined=wanted.count(False),
         )
 
     def _wanted(self, result: FileResult, parts: Sequence[Stretch]) -> list[bool]:
@@ -89,11 +92,16 @@ class Chooser:
         self._out.data(colored(shown) if self._out.color else shown)
         for finding in result.findings:
             if part.old_line <= finding.start.line < part.old_line + max(len(part.old), 1):
-                self._out.paragraph(f"{finding.code} {finding.outcome.value}: {' '.join(finding.message.split())}")
+                outcome = finding.outcome.value
+                told = f"{self._out.style(finding.code, 'cyan')} {self._out.style(outcome, COLORS[outcome])}"
+                self._out.paragraph(f"{told} {' '.join(finding.message.split())}", indentation=2)
 
 
 def _ask() -> str:
-    answer: str = click.prompt(QUESTION, prompt_suffix=" ", default="", show_default=False, err=True)
+    click.echo(f"{QUESTION} ", nl=False, err=True)
+    answer = sys.stdin.readline() if sys.stdin is not None else ""
+    if not answer:
+        raise NoAnswerError
     return answer
 
 

@@ -18,6 +18,10 @@ class ClosedError(Exception):
     """The reader at the other end has gone (``| head``), and nothing but output was wanted."""
 
 
+class NoAnswerError(Exception):
+    """Nobody is there to answer: standard input is closed or at its end."""
+
+
 class Output:
     """One of the two streams."""
 
@@ -63,10 +67,8 @@ class Output:
         if self.columns is None:
             self.line(before + text)
             return
-        from textwrap import wrap
-
         width = max(min(self.columns, WIDEST) - indentation, NARROWEST)
-        first, *others = wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+        first, *others = wrapped(text, width)
         self.line(before + first)
         for line in others:
             self.line(" " * indentation + line)
@@ -113,6 +115,20 @@ def columns(stream: TextIO | None) -> int | None:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except OSError:
         return 80
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text as lines of at most that many columns, of which colours take none; a longer word stays whole."""
+    lines: list[list[str]] = [[]]
+    room = width
+    for word in text.split():
+        length = len(click.unstyle(word))
+        if lines[-1] and length >= room:
+            lines.append([])
+            room = width
+        room -= length + bool(lines[-1])
+        lines[-1].append(word)
+    return [" ".join(line) for line in lines]
 
 
 def aligned(

@@ -42,6 +42,8 @@ class FileResult:
     launch: tuple[str, ...] = ()
     """For a script that trains, what stands before its launcher once it is migrated; nothing may be one of them."""
     problem: Problem | None = None
+    declined: int = 0
+    """How many changes somebody who was asked did not want."""
 
     @property
     def changed(self) -> bool:
@@ -60,6 +62,7 @@ class Totals:
     concerned: int = 0
     changed: int = 0
     failed: int = 0
+    declined: int = 0
     references: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How many findings there are by rule code and outcome."""
     launches: list[tuple[str, str]] = field(default_factory=list)
@@ -68,10 +71,16 @@ class Totals:
     def add(self, result: FileResult) -> None:
         self.failed += result.problem is not None
         self.changed += result.changed
+        self.declined += result.declined
         self.concerned += result.changed or bool(result.findings)
         self.launches += ((before, result.path) for before in result.launch)
         for finding in result.findings:
             self.references[finding.code, finding.outcome.value] += 1
+
+    @property
+    def anything(self) -> bool:
+        """Whether there was anything to migrate, or to fail at."""
+        return bool(self.concerned or self.failed or self.declined)
 
     def outcome(self, outcome: str) -> int:
         """How many references have this outcome, whatever the rule."""

@@ -57,7 +57,7 @@ class Page:
     def headline(self) -> str:
         """The state of the migration in one sentence or two."""
         totals = self.totals
-        if not (totals.concerned or totals.failed):
+        if not totals.anything:
             return f"Nothing to migrate: {counted(totals.scanned, 'file')} scanned."
         done = "rewritten" if self.writes else "would be rewritten"
         files = f"{counted(totals.changed, 'file')} of {totals.scanned:,} {done}"

@@ -70,12 +70,16 @@ class TextReport:
         """Tell what all files add up to."""
         if self._detail is Detail.QUIET:
             return
-        if not (totals.concerned or totals.failed):
+        if not totals.anything:
             self._told.line(f"Nothing to migrate: {counted(totals.scanned, 'file')} scanned.")
             return
         self._told.line()
         for line in self._summary(totals):
-            self._told.line(line)
+            self._told.paragraph(line)
+        if totals.references:
+            self._told.line()
+            for line in self._table(totals):
+                self._told.line(line)
         self._launches(launching.commands(totals.launches), launching.advice(totals.launches))
 
     def _launches(self, commands: Sequence[str], advice: str) -> None:
@@ -93,7 +97,12 @@ class TextReport:
         place = path if problem.line is None else f"{path}:{problem.line}:{problem.column or 1}"
         if self._err.columns is not None:
             self._apart("line", self._err)
-        self._err.line(f"{self._err.style(place, 'red', bold=True)}: {problem.reason}")
+        before = f"{self._err.style(place, 'red', bold=True)}:"
+        if self._err.columns is None or len(place) + len(problem.reason) + 2 <= self._err.columns:
+            self._err.line(f"{before} {problem.reason}")
+        else:
+            self._err.line(before)
+            self._err.paragraph(problem.reason, " " * 4, 4)
         if self._detail is Detail.VERBOSE and problem.detail:
             self._err.line(problem.detail.rstrip())
 
@@ -139,7 +148,9 @@ class TextReport:
         counts = [totals.outcome(outcome) for outcome in OUTCOMES]
         told = (f"{counts[0]:,} rewritten", f"{counts[1]:,} to review", f"{counts[2]:,} to do by hand")
         lines = [f"Files: {', '.join(files)}.", f"References: {sum(counts):,} found, {', '.join(told)}."]
-        return [*lines, "", *self._table(totals)] if totals.references else lines
+        if totals.declined:
+            lines.append(f"Left as it was: {counted(totals.declined, 'change')}.")
+        return lines
 
     def _table(self, totals: Totals) -> list[str]:
         names = self._names()

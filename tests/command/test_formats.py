@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+
+from neuron_migrate import cli
 
 from .support import REPOSITORY, Project
 
@@ -189,13 +190,42 @@ def test_a_page_of_markdown(project: Project) -> None:
     assert "## Launch\n\n```sh\nTP_SIZE=2 torchrun --nproc_per_node=<cores> 'sub/b, c.py'\n```\n" in page
 
 
-def test_a_page_that_cannot_be_written_is_said(project: Project) -> None:
-    project.write({"a.py": "Neuron__hard\n"})
-    ended = project.run(".", "--check", "--report", os.path.join("none", "out.md"))
-    assert ended.status == 8
-    assert "No such file or directory" in ended.err
-    ended = project.run(".", "--report", "out.pdf")
-    assert (ended.status, "must end in .md" in ended.err) == (2, True)
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("out.pdf", "'out.pdf' must end in .md, .markdown, .html, .htm."),
+        ("none/out.md", "'none/out.md' cannot be written: there is no directory 'none'."),
+        ("folder.md", "'folder.md' is a directory."),
+        ("locked.md", "'locked.md' cannot be written: permission denied."),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_rewritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], path: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli.interrupts, "install", lambda: None)
+    monkeypatch.setattr(cli.os, "access", lambda path, mode, **more: path != "locked.md")
+    old = "from optimum.neuron import NeuronTrainer\n"
+    for name in ("a.py", "locked.md"):
+        (tmp_path / name).write_text(old)
+    (tmp_path / "folder.md").mkdir()
+    assert cli.main(["a.py", "--report", path]) == 2
+    assert f"Error: Invalid value for --report: {said}\n" in capsys.readouterr().err
+    assert (tmp_path / "a.py").read_text() == old
+    assert cli.main(["a.py", "--report", "locked.html"]) == 0
+
+
+def test_a_page_that_fails_at_the_end_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*given: object, **more: object) -> None:
+        raise OSError(28, "No space left on device", "out.md")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli.interrupts, "install", lambda: None)
+    monkeypatch.setattr(Path, "write_text", full)
+    assert cli.main([".", "--report", "out.md"]) == 8
+    assert capsys.readouterr().err.endswith("neuron-migrate: out.md: No space left on device\n")
 
 
 def test_only_the_module_of_the_format_is_imported(project: Project) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from neuron_migrate import cli
 
 from .support import Project
 
@@ -40,7 +44,7 @@ def test_a_change_is_shown_with_its_findings_and_lines_around_it(project: Projec
         "a.py, change 2 of 3\n@@ line 8 @@\n x6 = 1\n x7 = 1\n x8 = 1\n-Neuron__other\n+native_other\n x0 = 1\n"
         in (ended.err)
     )
-    assert "NM102 review: Neuron__other became native_other; mind the memory." in ended.err
+    assert "NM102 review Neuron__other became native_other; mind the memory." in ended.err
     assert "Apply this change [y,n,a,d,q,?]?" in ended.err
 
 
@@ -49,6 +53,11 @@ def test_the_report_is_of_what_was_written(project: Project) -> None:
     assert "References: 1 found, 0 rewritten, 1 to review, 0 to do by hand." in ended.text
     ended = project.write({"a.py": FILE}).run("a.py", "-i", stdin=b"d\n")
     assert "Rewrote" not in ended.text
+    assert ended.text.splitlines()[1:4] == [
+        "Files: 1 scanned, 0 with findings, 0 rewritten.",
+        "References: 0 found, 0 rewritten, 0 to review, 0 to do by hand.",
+        "Left as it was: 3 changes.",
+    ]
 
 
 def test_enough_holds_for_the_files_that_follow(project: Project) -> None:
@@ -59,6 +68,18 @@ def test_enough_holds_for_the_files_that_follow(project: Project) -> None:
 def test_the_end_of_the_answers_is_an_interrupt(project: Project) -> None:
     ended = project.write({"a.py": FILE}).run("a.py", "-i", stdin=b"y\n")
     assert (ended.status, applied(project)) == (130, "nnn")
+    assert ended.err.endswith("No answer came. Every file is whole: migrated, or as it was.\n")
+
+
+def test_without_a_standard_input_there_is_no_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    monkeypatch.setattr(cli.interrupts, "install", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text("from optimum.neuron import NeuronTrainer\n")
+    assert cli.main(["-i", "a.py"]) == 130
+    assert "No answer came." in capsys.readouterr().err
 
 
 def test_newlines_and_a_missing_last_one_stay(project: Project) -> None:

@@ -152,16 +152,23 @@ def test_findings_of_a_file_stand_together_on_a_terminal(project: Project) -> No
         "f.py",
         "  1:1  NM201  manual  Write this by hand.",
         "",
-        "Files: 6 scanned, 5 with findings, 4 would be rewritten, 1 could not be processed.",
+        "Files: 6 scanned, 5 with findings, 4 would be rewritten, 1 could not be",
+        "processed.",
         "References: 6 found, 3 rewritten, 1 to review, 2 to do by hand.",
         "",
     ]
 
 
 def test_messages_stand_below_their_places_on_a_narrow_terminal(project: Project) -> None:
-    project.write({"a.py": "Neuron__hard; Neuron__long"})
+    project.write({"a.py": "Neuron__hard; Neuron__long", "a-file-with-a-name.py": "Neuron_ = 'never closed"})
     seen = _plain(_on_a_terminal(project, ".", COLUMNS="40")[1])
-    assert seen[:5] == [
+    assert seen[:4] == [
+        "a-file-with-a-name.py:1:11:",
+        "    unterminated string literal",
+        "    (detected at line 1)",
+        "",
+    ]
+    assert seen[4:9] == [
         "Rewrote a.py",
         "   1:1  NM201  manual",
         "    Write this by hand.",

@@ -73,6 +73,16 @@ def test_whatever_is_wrong_says_what_to_do() -> None:
     assert status(findings) == 1
 
 
+def test_it_is_broken_to_the_width_of_a_terminal() -> None:
+    findings = examine(trainium(packages={}, python=(3, 11)))
+    for width in (80, 100, 200):
+        lines = as_text(findings, width).splitlines()
+        copied = [line for line in lines if "pip install" in line or "https://" in line]
+        assert max(len(line) for line in lines if line not in copied) <= min(width, 100)
+        assert {line[0] for line in copied if len(line) > width} <= {"p", "h"}
+    assert "Optimum\n                    Neuron needed" in as_text(findings, 80)
+
+
 # --- the machine
 
 
@@ -140,8 +150,9 @@ def test_torch_pair(torch: str | None, neuronx: str | None, verdict: Verdict, pa
 
 
 def test_install_line_stays_in_one_piece() -> None:
-    text = as_text(examine(trainium(packages=LIBRARIES)))
-    assert f"\n{' ' * 20}{checks.INSTALL}\n" in text
+    findings = examine(trainium(packages=LIBRARIES))
+    assert f"\n{' ' * 20}{checks.INSTALL}\n" in as_text(findings, 1000)
+    assert f"\n{checks.INSTALL}\n" in as_text(findings, 80)
 
 
 def test_autoload() -> None:
@@ -153,6 +164,10 @@ def test_autoload() -> None:
 
 
 def test_libraries() -> None:
+    usable = of("libraries", examine(trainium(packages={**LIBRARIES, "transformers": "5.20.2", "trl": "1.15.0"})))
+    assert [finding.verdict for finding in usable] == [WARNING, OK, WARNING, OK]
+    assert "--target transformers=5.20" in usable[0].advice
+    assert "pad_to_multiple_of=128" in usable[2].advice
     packages = {"torch": "2.14.0", "torch-neuronx": "2.14.3.0", "transformers": "4.57.6", "accelerate": "1.15.0.dev0"}
     found = of("libraries", examine(trainium(packages=packages)))
     assert [(finding.fact, finding.verdict) for finding in found] == [

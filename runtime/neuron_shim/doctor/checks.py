@@ -27,7 +27,12 @@ INSTALL = (
     'python -m pip install "torch-neuronx==2.14.*" "neuronx-cc==2.*" nki '
     "--extra-index-url https://pip.repos.neuron.amazonaws.com --extra-index-url https://download.pytorch.org/whl/cpu"
 )
-AT_LEAST = {"transformers": (5, 24), "accelerate": (1, 15), "trl": (1, 16), "peft": (0, 21)}
+AT_LEAST = {"transformers": (5, 20), "accelerate": (1, 15), "trl": (1, 0), "peft": (0, 21)}
+BETTER = {
+    "transformers": ((5, 23), "activation_checkpointing= needs 5.23: migrate with --target transformers=5.20."),
+    "trl": ((1, 16), "It does not pad to multiples of 128 by itself, as 1.16 does: pass pad_to_multiple_of=128."),
+}
+"""What scripts do without on versions that are new enough to run them."""
 
 # transformers and accelerate take the XLA path when torch_xla can be imported beside torch_neuronx
 # (transformers/utils/import_utils.py, is_torch_neuroncore_available; accelerate/state.py, _prepare_backend).
@@ -164,6 +169,8 @@ def libraries(machine: Machine) -> Iterator[Finding]:
         elif _numbers(version) < least:
             advice = f"Migrated scripts need {name} {wanted} or later."
             yield Finding("libraries", f"{name} {version}.", PROBLEM, advice)
+        elif name in BETTER and _numbers(version) < BETTER[name][0]:
+            yield Finding("libraries", f"{name} {version}.", WARNING, BETTER[name][1])
         else:
             yield Finding("libraries", f"{name} {version}.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import shutil
 import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -24,7 +25,9 @@ Say whether this machine is ready for native Trainium runs: instance, Python, pa
 Reads files, the environment and package metadata. Opens no device and asks nothing over the network. Exit status: 1 if
 there is a problem, 0 if not."""
 
-INDENT = " " * 20
+COLUMN = 20
+"""Where the facts stand, behind verdict and topic."""
+WIDEST = 100
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,18 +52,16 @@ def as_json(findings: Sequence[Finding]) -> str:
     )
 
 
-def as_text(findings: Sequence[Finding]) -> str:
+def as_text(findings: Sequence[Finding], width: int | None = None) -> str:
+    """The report for a terminal of ``width`` columns, by default this one's; a pipe is endlessly wide."""
+    columns = width or shutil.get_terminal_size((1 << 16, 0)).columns
+    width = min(WIDEST, columns)
     lines = []
     for finding in findings:
-        lines.append(f"{finding.verdict.value:8} {finding.topic:10} {finding.fact}")
+        lines += _wrapped(finding.fact, width, f"{finding.verdict.value:8} {finding.topic:10} ")
         if finding.advice and finding.verdict is not Verdict.OK:
-            lines += textwrap.wrap(
-                finding.advice, width=110, initial_indent=INDENT, subsequent_indent=INDENT, break_on_hyphens=False
-            )
-            if finding.command:
-                lines.append(f"{INDENT}{finding.command}")  # in one piece, to be copied
-            if finding.url:
-                lines.append(f"{INDENT}{finding.url}")
+            lines += _wrapped(finding.advice, width)
+            lines += (_whole(text, columns) for text in (finding.command, finding.url) if text)
     counts = Counter(finding.verdict for finding in findings)
     problems, warnings = counts[Verdict.PROBLEM], counts[Verdict.WARNING]
     lines.append("")
@@ -69,3 +70,19 @@ def as_text(findings: Sequence[Finding]) -> str:
         f"{warnings} warning{'s' * (warnings != 1)}."
     )
     return "\n".join(lines)
+
+
+def _wrapped(text: str, width: int, first: str = " " * COLUMN) -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=" " * COLUMN,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _whole(text: str, columns: int) -> str:
+    """What is to be copied, in one piece: at the left where it would not fit."""
+    return " " * (COLUMN if COLUMN + len(text) <= columns else 0) + text
