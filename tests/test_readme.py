@@ -286,13 +286,17 @@ def test_sizes_are_fitted_as_the_table_says(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_report_ends_with_the_launch_lines(examples: subprocess.CompletedProcess[str]) -> None:
-    assert "the report ends with the line for each script" in README
+    assert "the report ends with the line for each script, from the launchers" in README
     _, _, end = examples.stderr.partition("Launch:")
-    assert re.findall(r"((?:TP_SIZE=\d+ )?torchrun) .*examples/(\w+)/", end) == [
-        ("torchrun", "classification"),
-        ("TP_SIZE=2 torchrun", "full_finetune"),
-        ("TP_SIZE=1 torchrun", "lora_sft"),
-        ("torchrun", "whole_project"),
+    assert re.findall(r"^  (\S+(?: \$LAUNCHER)?) .*examples/(\w+)/before/(\S+)$", end, re.MULTILINE) == [
+        ("torchrun", "classification", "run.sh"),
+        ("torchrun", "full_finetune", "job.yaml"),
+        ("torchrun", "full_finetune", "run.sh"),
+        ("TP_SIZE=$TP_DEGREE $LAUNCHER", "lora_sft", "launch.sh"),
+        ("TP_SIZE={TP}", "notebook", "train.ipynb"),
+        ("torchrun", "whole_project", "Dockerfile"),
+        ("TP_SIZE=${TP}", "whole_project", "Makefile"),
+        ("TP_SIZE=2", "whole_project", "k8s/job.yaml"),
     ]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neuron_codemods import engine, kinds, markers, needles, registry
@@ -42,7 +42,7 @@ class Change:
     marked: bool = True
     """Whether a manual change leaves a marker; not where no comment can stand."""
     launch: str | None = None
-    """What must stand before ``torchrun`` now."""
+    """The script whose launch this is about."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,13 @@ class Parsed(Text):
         """A finding in a cell, as it is told: see ``Finding.within``."""
         return finding
 
+    only_shows = False
+    """Whether its programs are shown to a reader and run by nobody."""
+
+    def launches(self, names: Collection[str]) -> Sequence[str]:
+        """The commands that launch scripts of some names."""
+        return ()
+
     def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
         """Stretches that the parser could not make sense of, each with what it says of them."""
         return ()
@@ -160,7 +167,8 @@ def migrate_text(
             place = parsed.position(start)
             raise SourceError(f"this part cannot be read ({said}), and what is around it depends on it", place.line)
         raise RuntimeError("a part of the migrated text would not parse; nothing was changed")
-    return Migration(text[: len(text) - len(body)] + changed, True, findings, work.launch)
+    launch = (*again.launches(work.scripts), *work.inner_launches)
+    return Migration(text[: len(text) - len(body)] + changed, True, findings, launch)
 
 
 @dataclass(frozen=True)
@@ -190,12 +198,14 @@ class _Work:
         self._suppressions = _suppressions(parsed)
         self._unused: list[markers.Suppression] = []
         self._inner: list[Finding] = []
+        self.inner_launches: list[str] = []
+        """The launches in the texts inside."""
         self._edits: list[Edit] = []
         self._migrate_regions()
         self._found = self._suppress(self._look(kind))
-        launch = [item.change.launch for item in self._found if item.change.launch is not None]
-        self.launch = tuple(dict.fromkeys(launch))
-        """Of this text, not of programs that it only shows."""
+        launched = (item.change.launch for item in self._found)
+        self.scripts = frozenset((*self._project.scripts, *(name for name in launched if name is not None)))
+        """The scripts whose launch is told at the end."""
 
     def _enabled(self, rule: Rule) -> bool:
         return registry.is_enabled(rule.code, self._settings)
@@ -315,6 +325,9 @@ class _Work:
             self._edits.append(Edit.replace((region.start, region.end), restored))
         for told, place in found:
             self._note(told, place, region.cell, kept=kept)
+        if not self._parsed.only_shows:
+            shown = (told for told, _ in found if told is not migration or region.kind != "python")
+            self.inner_launches += (launch for told in shown for launch in told.launch)
 
     def _lifted(self, region: Region, text: str) -> str:
         """A migrated text without its markers, which go above the statement around it."""

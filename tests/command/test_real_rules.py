@@ -98,12 +98,14 @@ def test_worker_processes_migrate_as_one_process_does(examples: Project) -> None
 def test_the_report_of_the_examples_ends_with_how_to_launch_them(examples: Project) -> None:
     ended = examples.run("full_finetune", "lora_sft", "classification")
     launch = ended.text.partition("\nLaunch:\n")[2].splitlines()
-    assert launch[:3] == [
-        "  TP_SIZE=2 torchrun --nproc_per_node=<cores> full_finetune/train.py",
-        "  TP_SIZE=1 torchrun --nproc_per_node=<cores> lora_sft/finetune_lora.py",
-        "  torchrun --nproc_per_node=<cores> classification/run_classification.py",
+    assert launch[:2] == [
+        "  torchrun --nproc_per_node=32 train.py --data_file /data/corpus.jsonl  # full_finetune/job.yaml",
+        "  torchrun --nproc_per_node=32 train.py $ARGS --epochs 1  # full_finetune/run.sh",
     ]
-    assert launch[3].startswith("TP_SIZE x FSDP_SIZE must be the number of processes;")
+    assert launch[2].startswith("  TP_SIZE=$TP_DEGREE $LAUNCHER --nproc_per_node $PROCESSES_PER_NODE finetune_lora.py")
+    assert launch[2].endswith(" ...  # lora_sft/launch.sh")
+    assert launch[3].startswith("  torchrun --nproc_per_node=2 run_classification.py --model_name_or_path")
+    assert launch[4].startswith("TP_SIZE x FSDP_SIZE must be the number of processes;")
 
 
 def test_each_finding_of_the_examples_is_a_line_that_an_editor_can_follow(examples: Project) -> None:

@@ -394,3 +394,29 @@ def test_a_second_run_of_the_command_knows_the_migrated_script(tmp_path: Path) -
     assert (once["b.sh"], once["c.sh"]) == (b"torchrun train.py\n", b"torchrun d.py\n")
     assert folder.run(".", "--quiet").status == 0
     assert folder.files() == once
+
+
+def launches(kind: str, text: str, *paths: str, path: str = "run.sh") -> tuple[str, ...]:
+    project = Project(tuple(ModuleFacts(each, script=Script(parses=True)) for each in paths))
+    return migrate_text(kind, text, path=path, project=project).launch
+
+
+def test_launches_are_told_as_they_are_written_now() -> None:
+    text = 'A=1\nA="$B" torchrun train.py \\\n  --zero_1 --x 1\npython other.py\n"${RUN[@]}" train.py\n'
+    assert launches("shell", text, "train.py") == ('A="$B" torchrun train.py --x 1', '"${RUN[@]}" train.py')
+    assert launches("shell", "torchrun unknown.py --zero_1\n") == (f"{ASYNC} torchrun unknown.py",)
+    assert launches("shell", "torchrun train.py\n", "train.py") == ()
+    assert launches("yaml", "run: torchrun train.py --zero_1\n", "train.py") == ("torchrun train.py",)
+    assert launches("dockerfile", 'CMD ["sh", "-c", "torchrun train.py --zero_1"]\n', "train.py") == (
+        "torchrun train.py",
+    )
+    assert launches("markdown", "```sh\ntorchrun train.py --zero_1\n```\n", "train.py") == ()
+
+
+def test_of_several_scripts_the_one_near_the_launcher_is_meant() -> None:
+    other = ModuleFacts("b/train.py", script=Script(flags=frozenset({"zero_1"})))
+    project = Project((other, ModuleFacts("a/scripts/train.py", script=Script(parses=True))))
+    for text in ("torchrun train.py --zero_1\n", "torchrun $D/train.py --zero_1\n", "torchrun ../train.py --zero_1\n"):
+        for path in ("a/run.sh", "a/scripts/x/run.sh", "a/scripts/run.sh"):
+            assert migrate_text("shell", text, path=path, project=project).changed
+        assert not migrate_text("shell", text, path="b/run.sh", project=project).changed

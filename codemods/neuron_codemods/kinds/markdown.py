@@ -27,6 +27,8 @@ def parse(text: str, path: str) -> Markdown:
 class Markdown(Parsed):
     """A Markdown text."""
 
+    only_shows = True
+
     def comments(self) -> Sequence[Token]:
         """None: a line that begins with ``#`` is a heading."""
         return ()

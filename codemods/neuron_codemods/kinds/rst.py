@@ -26,6 +26,8 @@ def parse(text: str, path: str) -> Rst:
 class Rst(Parsed):
     """A reStructuredText."""
 
+    only_shows = True
+
     comment = ".. "
 
     def comments(self) -> Sequence[Token]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, takewhile
@@ -42,13 +42,15 @@ _CLOSES = re.compile(r"[ \t]*(?:;;|\)|\}|(?:fi|done|esac|else|elif)\b)")
 """What ends a block."""
 _ENDS = re.compile(rf"[ \t]*(?:[\r\n]|$)|{_CLOSES.pattern}")
 """What stands behind a statement that nothing follows in its paragraph or block."""
+_SET_BEFORE = re.compile(r"(?:\w+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"']*)[ \t]+)+\Z")
+"""Variables before a command; the grammar takes them for a statement where the command is an expansion."""
 _UNREAD = "it is no complete shell command"
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 
 
 def parse(text: str, path: str) -> Shell:
     """A shell script; what the grammar cannot read is told by ``Shell.unread``."""
-    return Shell(text)
+    return Shell(text, path)
 
 
 def collect(text: str, path: str) -> ModuleFacts | None:
@@ -111,8 +113,10 @@ class Command:
 class Shell(Parsed):
     """A shell script."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, path: str = "") -> None:
         super().__init__(text)
+        self.path = path
+        """Of the file that it stands in."""
         self._tree = Tree(text, "tree_sitter_bash", "shell scripts and commands")
         self.root = self._tree.root
         self._removed: list[tuple[int, int]] = []
@@ -415,6 +419,17 @@ class Shell(Parsed):
         return stripped + self.newline(len(self.text)) if stripped else stripped
 
     # Texts inside -------------------------------------------------------------------------------------------------
+
+    def launches(self, names: Collection[str]) -> Sequence[str]:
+        from neuron_codemods.launch.lines import launches
+
+        found = []
+        for launch in launches(self):
+            if launch.name in names:
+                before = _SET_BEFORE.search(self.text, self.line_start(launch.command.start), launch.command.start)
+                start = before.start() if before is not None else launch.command.start
+                found.append(re.sub(r"\\\r?\n\s*", "", self.text[start : launch.command.end]))
+        return found
 
     def regions(self) -> Sequence[Region]:
         return [*self._heredocs[0], *self.programs]

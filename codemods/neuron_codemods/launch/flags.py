@@ -79,17 +79,21 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
         handled |= {word.start for words in _arguments(shell, launch) for word in words.words}
         if launch.command.start in doomed or not is_concerned(shell, launch, facts):
             continue
-        moved = _Moved()
-        for words in _arguments(shell, launch):
-            key = words.words[words.first].start
-            if key not in seen:
-                seen[key] = _Moved()
-                changes = list(_in_words(shell, words, facts, seen[key]))
-                yield from _with_comments(shell, words, changes)
-            moved.variables.update(seen[key].variables)
-            moved.changes += seen[key].changes
-        yield from _before(shell, launch, facts, moved)
+        yield from _at_launch(shell, launch, facts, seen)
     yield from _elsewhere(shell, handled)
+
+
+def _at_launch(shell: Shell, launch: Launch, facts: ModuleFacts | None, seen: dict[int, _Moved]) -> Iterator[Change]:
+    moved = _Moved()
+    for words in _arguments(shell, launch):
+        key = words.words[words.first].start
+        if key not in seen:
+            seen[key] = _Moved()
+            changes = list(_in_words(shell, words, facts, seen[key]))
+            yield from (replace(each, launch=launch.name) for each in _with_comments(shell, words, changes))
+        moved.variables.update(seen[key].variables)
+        moved.changes += seen[key].changes
+    yield from _before(shell, launch, facts, moved)
 
 
 def _elsewhere(shell: Shell, handled: set[int]) -> Iterator[Change]:

@@ -59,6 +59,8 @@ class Launch:
     name: str
     """The file name of the script."""
     path: str
+    launcher_path: str
+    """The path of the file that the command stands in."""
     in_value: bool = False
     """Whether the command is the value of a variable, so that it cannot begin with an assignment."""
 
@@ -98,10 +100,11 @@ def _launch(shell: Shell, command: Command) -> Iterator[Launch]:
             launcher = index
         text = known or word.raw.strip("\"'")
         if index and text.endswith(".py"):
-            yield Launch(command, launcher, index, text.rpartition("/")[2], text)
+            yield Launch(command, launcher, index, text.rpartition("/")[2], text, shell.path)
             return
         if index and (shell.known(words[index - 1]) == "-m") and not text.startswith(_MODULE_LAUNCHERS):
-            yield Launch(command, launcher, index, text.rpartition(".")[2] + ".py", text.replace(".", "/") + ".py")
+            path = text.replace(".", "/") + ".py"
+            yield Launch(command, launcher, index, text.rpartition(".")[2] + ".py", path, shell.path)
             return
 
 
@@ -113,13 +116,18 @@ def _is_launcher(name: str) -> bool:
 
 
 def facts_of(launch: Launch, project: Project) -> ModuleFacts | None:
-    """What is known of the script that is started."""
+    """What is known of the script that is started: of several with its name, the one nearest to the launcher."""
     found = project.scripts.get(launch.name, [])
-    parts = PurePath(launch.path).parts
-    for facts in found:
-        if PurePath(facts.path).parts[-len(parts) :] == parts:
-            return facts
-    return found[0] if len(found) == 1 else None
+    parts = tuple(part for part in PurePath(launch.path).parts if part != "..")
+    meant = [facts for facts in found if PurePath(facts.path).parts[-len(parts) :] == parts]
+    folders = PurePath(launch.launcher_path).parent.parts
+
+    def distance(facts: ModuleFacts) -> int:
+        own = PurePath(facts.path).parent.parts
+        shared = next((n for n, pair in enumerate(zip(own, folders, strict=False)) if len(set(pair)) > 1), None)
+        return len(own) + len(folders) - 2 * (min(len(own), len(folders)) if shared is None else shared)
+
+    return min(meant or found, key=distance, default=None)
 
 
 def variables_of(shell: Shell, words: Sequence[Word]) -> list[Assignment]:

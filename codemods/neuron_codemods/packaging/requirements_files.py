@@ -41,7 +41,7 @@ def check(file: RequirementsFile, project: Project) -> Iterator[Change]:
     if hashed:
         tasks = "; ".join(map(task, hashed))
         message = (
-            f"Hashes can only be renewed by the tool that wrote them. In the file that it read, {tasks}. Run it again."
+            f"Only the tool that wrote the hashes can renew them: in the file that it read, {tasks}. Run it again."
         )
         yield Change(Outcome.MANUAL, hashed[0].entry.span, message)
     decisions = [each for each in decisions if each not in hashed]
