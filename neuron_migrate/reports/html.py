@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from neuron_migrate.output import counted
+from neuron_migrate.projects import COLUMNS
 from neuron_migrate.reports.page import LEFT, OUTCOMES, FileEntry, Page
 
 if TYPE_CHECKING:
@@ -67,10 +69,19 @@ def _body(page: Page) -> Iterator[str]:
     if problems:
         yield '<h2 class="manual">Not processed</h2>'
         yield from _table(("file", "reason"), [_problem(path, problem) for path, problem in problems])
-    for outcome, heading in LEFT:
+    projects = page.projects.rows()
+    if projects:
+        yield "<h2>Projects</h2>"
+        rows = [(_code(name), *map(_number, counts)) for name, counts in projects]
+        yield from _table(("project", *COLUMNS), rows, numbers=len(COLUMNS))
+    for outcome, heading, meaning in LEFT:
         entries = page.with_outcome(outcome)
         if entries:
             yield f'<h2 class="{outcome}">{heading}</h2>'
+            yield f"<p>{meaning}</p>"
+            if projects:
+                yield from _table(("rule", "what to do"), [_everywhere(*told) for told in page.by_message(outcome)])
+                continue
             for entry in entries:
                 yield f"<h3>{_code(entry.path)}</h3>"
                 yield from _table(("line", "rule", "what to do"), [_finding(each) for each in entry.of(outcome)])
@@ -103,12 +114,21 @@ def _problem(path: str, problem: Problem) -> tuple[str, ...]:
     return (_code(place), escape(problem.reason))
 
 
-def _finding(finding: Finding) -> tuple[str, ...]:
+def _everywhere(finding: Finding, places: Sequence[str]) -> tuple[str, ...]:
+    """What is said of many places, which are folded away."""
+    listed = "".join(f"<li>{_code(place)}</li>" for place in places)
+    folded = f"<details><summary>{counted(len(places), 'place')}</summary><ul>{listed}</ul></details>"
+    return (_rule(finding), escape(" ".join(finding.message.split())) + folded)
+
+
+def _rule(finding: Finding) -> str:
     rule = escape(finding.code)
-    if finding.url:
-        rule = f'<a href="{escape(finding.url)}">{rule}</a>'
+    return f'<a href="{escape(finding.url)}">{rule}</a>' if finding.url else rule
+
+
+def _finding(finding: Finding) -> tuple[str, ...]:
     place = finding.where if finding.within is not None else str(finding.start.line)
-    return (place, rule, escape(" ".join(finding.message.split())))
+    return (place, _rule(finding), escape(" ".join(finding.message.split())))
 
 
 def _file(entry: FileEntry) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from neuron_migrate.output import counted
+from neuron_migrate.projects import COLUMNS
 from neuron_migrate.reports.page import LEFT, OUTCOMES, Page
 
 if TYPE_CHECKING:
@@ -25,10 +27,20 @@ def _lines(page: Page) -> Iterator[str]:
             place = path if problem.line is None else f"{path}:{problem.line}"
             yield f"- [ ] {_code(place)} {_text(problem.reason)}"
         yield ""
-    for outcome, heading in LEFT:
+    projects = page.projects.rows()
+    if projects:
+        rows = [(_code(name), *map(_number, counts)) for name, counts in projects]
+        yield from ("## Projects", "", *_table(("project", *COLUMNS), rows, numbers=len(COLUMNS)), "")
+    for outcome, heading, meaning in LEFT:
         entries = page.with_outcome(outcome)
         if entries:
-            yield from (f"## {heading}", "")
+            yield from (f"## {heading}", "", meaning, "")
+            if projects:
+                for finding, places in page.by_message(outcome):
+                    yield f"- [ ] {_rule(finding)}, {counted(len(places), 'place')}: {_text(finding.message)}"
+                    yield from (f"  - [ ] {_text(place)}" for place in places)
+                yield ""
+                continue
             for entry in entries:
                 yield from (f"### {_code(entry.path)}", "")
                 yield from (_task(finding) for finding in entry.of(outcome))
@@ -48,13 +60,15 @@ def _file_rows(page: Page) -> list[tuple[str, ...]]:
 
 
 def _task(finding: Finding) -> str:
-    rule = f"[{finding.code}]({finding.url})" if finding.url else finding.code
-    return f"- [ ] {finding.where}, {rule}: {_text(finding.message)}"
+    return f"- [ ] {finding.where}, {_rule(finding)}: {_text(finding.message)}"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    numbers = [index >= len(head) - len(OUTCOMES) for index in range(len(head))]
-    rule = ["---:" if number else "---" for number in numbers]
+def _rule(finding: Finding) -> str:
+    return f"[{finding.code}]({finding.url})" if finding.url else finding.code
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = len(OUTCOMES)) -> list[str]:
+    rule = ["---:" if index >= len(head) - numbers else "---" for index in range(len(head))]
     return ["| " + " | ".join(cells) + " |" for cells in (head, rule, *rows)]
 
 

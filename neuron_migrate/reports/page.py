@@ -13,14 +13,26 @@ from typing import TYPE_CHECKING
 from neuron_migrate import launching
 from neuron_migrate.diff import unified
 from neuron_migrate.output import counted
+from neuron_migrate.projects import Projects
 from neuron_migrate.results import FileResult, Problem, Totals
 
 if TYPE_CHECKING:
     from neuron_codemods.model import Finding
 
 OUTCOMES = ("rewritten", "review", "manual")
-LEFT = (("manual", "To do by hand"), ("review", "To review"))
-"""What is left for a person: the outcomes, each with its heading."""
+LEFT = (
+    (
+        "manual",
+        "To do by hand",
+        "This is not rewritten. Where a comment can stand, a TODO above the line says the same.",
+    ),
+    (
+        "review",
+        "To review",
+        "This is rewritten, and something differs that somebody should know before it runs.",
+    ),
+)
+"""What is left for a person: the outcomes, each with its heading and what it means."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,7 @@ class Page:
     names: Mapping[str, str] = field(default_factory=dict)
     files: list[FileEntry] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
+    projects: Projects = field(default_factory=Projects)
 
     @property
     def references(self) -> int:
@@ -71,6 +84,15 @@ class Page:
 
     def with_outcome(self, outcome: str) -> list[FileEntry]:
         return [entry for entry in self.files if entry.count(outcome)]
+
+    def by_message(self, outcome: str) -> list[tuple[Finding, list[str]]]:
+        """What is said of several places, with all of them: many projects need the same looked at."""
+        places: dict[tuple[str, str], tuple[Finding, list[str]]] = {}
+        for entry in self.files:
+            for finding in entry.of(outcome):
+                told = places.setdefault((finding.code, finding.message), (finding, []))
+                told[1].append(f"{entry.path}, {finding.where}")
+        return sorted(places.values(), key=lambda told: (-len(told[1]), told[0].code, told[0].message))
 
     @property
     def rules(self) -> list[tuple[str, str, tuple[int, ...]]]:
@@ -101,6 +123,7 @@ class PageReport:
         """Remember one file."""
         if not (result.changed or result.findings or result.problem):
             return
+        self._page.projects.add(result)
         diff = unified(result.path, result.before, result.after or b"").decode(errors="replace")
         self._page.files.append(
             FileEntry(result.path, result.changed, result.findings, diff if result.changed else "", result.problem)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from neuron_migrate import launching
 from neuron_migrate.diff import colored, unified
 from neuron_migrate.output import Output, aligned, counted
+from neuron_migrate.projects import COLUMNS, Projects
 from neuron_migrate.reports import Detail, Mode
 from neuron_migrate.results import FileResult, Problem, Totals
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 OUTCOMES = {"rewritten": "green", "review": "yellow", "manual": "red"}
 
 SHOWN_LAUNCHES = 8
+SHOWN_PROJECTS = 20
 TELLS_FILES = (Detail.NORMAL, Detail.VERBOSE)
 ROOM = 40
 """Columns that a message needs; if there are fewer beside its place, it stands below."""
@@ -45,11 +47,14 @@ class TextReport:
         self._told = err if mode in (Mode.DIFF, Mode.FILTER) else out
         self._detail = detail
         self._names = names
+        self._projects = Projects()
         self._last = ""
         """What was told last: nothing, a line or a group of lines."""
 
     def file(self, result: FileResult) -> None:
         """Tell of one file."""
+        if self._detail is Detail.STATISTICS:
+            self._projects.add(result)
         if result.problem is not None:
             self._problem(result.path, result.problem)
         findings = [finding for finding in result.findings if finding.outcome.value in self._detail.value]
@@ -80,7 +85,20 @@ class TextReport:
             self._told.line()
             for line in self._table(totals):
                 self._told.line(line)
+        self._tell_projects()
         self._launches(launching.commands(totals.launches), launching.advice(totals.launches))
+
+    def _tell_projects(self) -> None:
+        rows = self._projects.rows()
+        if not rows:
+            return
+        cells = [(name, *(f"{count:,}" if count else "-" for count in counts)) for name, counts in rows]
+        shown = [("project", *COLUMNS), *cells[:SHOWN_PROJECTS]]
+        self._told.line()
+        for line in aligned(shown, frozenset(range(1, 1 + len(COLUMNS)))):
+            self._told.line(line)
+        if len(rows) > SHOWN_PROJECTS:
+            self._told.line(f"and {len(rows) - SHOWN_PROJECTS:,} more projects; --report writes them all")
 
     def _launches(self, commands: Sequence[str], advice: str) -> None:
         if not commands:
