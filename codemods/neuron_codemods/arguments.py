@@ -46,7 +46,7 @@ def edit_call(text: str, edit: CallEdit, *, column: int, indentation: str, unit:
         raise ValueError("the text is not a call")
     call = call.with_changes(lpar=call.lpar[1:], rpar=call.rpar[:-1])
     call = _edit_values(call, edit)
-    between = _separator(call)
+    between = _separator(call, unit)
     call = _remove(call, edit.removed)
     call = _add(call, edit.added, unit, between)
     result = _code(call, default)
@@ -208,7 +208,7 @@ def _with_first(call: cst.Call, fresh: cst.Arg, unit: str) -> cst.Call:
     return call.with_changes(args=[_with_space_after(fresh, after, comma=True)], whitespace_before_args=before)
 
 
-def _separator(call: cst.Call) -> Space:
+def _separator(call: cst.Call, unit: str) -> Space:
     """The white space that this call puts between two arguments."""
     between = [_space_after(argument) for argument in call.args[:-1]]
     for space in reversed(between):
@@ -216,7 +216,9 @@ def _separator(call: cst.Call) -> Space:
             return space.with_changes(first_line=plain_line(space), empty_lines=[])
     if not between and isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace):
         space = call.whitespace_before_args
-        return space.with_changes(first_line=plain_line(space), empty_lines=[])
+        indent = space.last_line.value if call.args else space.last_line.value + unit
+        last_line = cst.SimpleWhitespace(indent)
+        return space.with_changes(first_line=plain_line(space), empty_lines=[], last_line=last_line)
     return cst.SimpleWhitespace(" ")
 
 

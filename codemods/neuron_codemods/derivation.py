@@ -43,11 +43,15 @@ def kind_of(module: Module, node: ast.AST, classes: Collection[str]) -> Kind | N
     A class that is chosen as the script runs (``A if x else B``, ``{"a": A}[x]``) is what the first choice is, if all
     choices are of these.
     """
+    return _kind_of(module, node, classes, _LONGEST_CHAIN)
+
+
+def _kind_of(module: Module, node: ast.AST, classes: Collection[str], left: int) -> Kind | None:
     found = next((kind for kind in _all_kinds(module, node) if kind.native in classes), None)
     if found is not None:
         return found
-    choices = _all_choices(module, node)
-    kinds = [kind_of(module, choice, classes) for choice in choices]
+    choices = _all_choices(module, node) if left else []  # a name may be a choice of itself
+    kinds = [_kind_of(module, choice, classes, left - 1) for choice in choices]
     return kinds[0] if kinds and all(kind is not None for kind in kinds) else None
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import tokenize
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -96,14 +98,19 @@ def _followed(before: str, first: Migration, second: Migration) -> Migration:
     """Two migrations as one, with all findings where they are in the text from before."""
     if not second.changed and not second.findings:
         return first
-    old, new = Text(before).lines, Text(first.text).lines
-    lines = list(range(1, len(new) + 1))
-    for _, start, end, there, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        for index in range(there, stop):
-            lines[index] = min(start + index - there, max(end - 1, start)) + 1
+    old, new = Text(before), Text(first.text)
+    origins: list[int] = []
+    kept: set[int] = set()
+    for tag, start, end, there, stop in SequenceMatcher(None, old.lines, new.lines, autojunk=False).get_opcodes():
+        origins += [min(start + index, max(end - 1, 0)) for index in range(stop - there)]
+        kept.update(range(there, stop) if tag == "equal" else ())
 
     def place(position: Position) -> Position:
-        return replace(position, line=lines[position.line - 1] if position.line <= len(lines) else len(old))
+        index = position.line - 1
+        if index in kept:
+            return replace(position, line=origins[index] + 1)
+        line = origins[index] if index < len(origins) else len(old.lines) - 1
+        return old.position(old.line_starts[line] + len(old.indentation(old.line_starts[line])))
 
     moved = [replace(each, start=place(each.start), end=place(each.end)) for each in second.findings]
     findings = sorted((*first.findings, *moved), key=lambda finding: (finding.start, finding.code))
@@ -226,11 +233,11 @@ def _look(module: Module, settings: Settings) -> list[Found]:
 
 def _without_known_markers(module: Module, found: list[Found]) -> list[Found]:
     """Leave out markers of an earlier run whose finding is made again in this one."""
-    again = {_marker_line(item) for item in found if item.change.outcome is Outcome.MANUAL}
+    again = {markers.said(item.change.message) for item in found if item.change.outcome is Outcome.MANUAL}
     left = []
     for item in found:
-        line = module.source.segment(item.change.node).rstrip() if item.rule.code == "NM001" else None
-        if line is None or line not in again:
+        marker = markers.match(module.source.segment(item.change.node)) if item.rule.code == "NM001" else None
+        if marker is None or markers.said(marker.message) not in again:
             left.append(item)
     return left
 
@@ -265,10 +272,44 @@ def _edits(module: Module, found: Sequence[Found], settings: Settings) -> list[E
     edits += by_kind[Edit]
     gone = statements.remove(module, removed, commented)
     edits += [statements.unwrap(module, edit.statement, edit.branch, gone) for edit in by_kind[Unwrap]]
-    edits += _inserted(module, by_kind[InsertLines], {edit.statement for edit in by_kind[Unwrap]})
+    edits += _inserted(module, by_kind[InsertLines], {edit.statement for edit in by_kind[Unwrap]}, gone)
     edits += _markers(module, found, settings)
     edits += gone
-    return without_lost(edits)
+    edits = sorted(without_lost(edits), key=_depth, reverse=True)
+    return [_within_string(module, edit) for edit in edits]
+
+
+def _depth(edit: Edit) -> int:
+    """How deep inserted lines are: where a block ends, what belongs into it comes before what follows it."""
+    if edit.start < edit.end or edit.deletes:
+        return 0
+    first = next((line for line in edit.apply("").splitlines() if line.strip()), "")
+    return len(first) - len(first.lstrip())
+
+
+def _within_string(module: Module, edit: Edit) -> Edit:
+    """An edit inside of an f-string: before Python 3.12 no line break and no quote of the string may stand there."""
+    if not module.names.fstrings:
+        return edit
+    string = module.source.token_around(edit.start, edit.end)
+    if string is None or string.kind != tokenize.STRING:
+        return edit
+    quote = _QUOTE.match(string.text)
+    assert quote is not None
+    mark = quote[1]
+    other = "'" if mark[0] == '"' else '"'
+
+    def apply(text: str) -> str:
+        changed = edit.apply(text)
+        if len(mark) == 1:
+            changed = _BREAK.sub(" ", changed)
+        return changed.replace(mark, other * len(mark))
+
+    return replace(edit, apply=apply)
+
+
+_QUOTE = re.compile(r"[a-zA-Z]*(\"\"\"|'''|\"|')")
+_BREAK = re.compile(r"\s*[\r\n]\s*")
 
 
 def _call_edits(module: Module, edits: Sequence[CallEdit]) -> list[Edit]:
@@ -302,7 +343,9 @@ def _call_edit(module: Module, edit: CallEdit) -> Edit:
     return Edit(start, end, edited)
 
 
-def _inserted(module: Module, edits: Sequence[InsertLines], unwrapped: Collection[ast.stmt]) -> list[Edit]:
+def _inserted(
+    module: Module, edits: Sequence[InsertLines], unwrapped: Collection[ast.stmt], removed: Sequence[Edit]
+) -> list[Edit]:
     """Insertions; equal lines at one place are written once."""
     seen: set[tuple[ast.stmt, tuple[str, ...], bool]] = set()
     result = []
@@ -311,10 +354,17 @@ def _inserted(module: Module, edits: Sequence[InsertLines], unwrapped: Collectio
         if key not in seen:
             seen.add(key)
             if edit.after:
-                result.append(statements.insert_after(module, edit.statement, edit.lines, unwrapped))
+                inserted = statements.insert_after(module, edit.statement, edit.lines, unwrapped)
             else:
-                result.append(statements.insert_before(module, edit.statement, edit.lines))
+                inserted = statements.insert_before(module, edit.statement, edit.lines)
+            result.append(_beside(inserted, removed))
     return result
+
+
+def _beside(edit: Edit, removed: Sequence[Edit]) -> Edit:
+    """An insertion, behind the stretch around it where that goes."""
+    around = next((gone for gone in removed if gone.start < edit.start < gone.end), None)
+    return edit if around is None else replace(edit, start=around.end, end=around.end)
 
 
 def _markers(module: Module, found: Sequence[Found], settings: Settings) -> list[Edit]:
@@ -328,7 +378,10 @@ def _markers(module: Module, found: Sequence[Found], settings: Settings) -> list
         statement = statements.first_line_statement(module, change.marks or module.statement(change.node))
         line = _marker_line(item)
         present = markers.marked_above(module, statement)
-        if line not in wanted[statement] and not any(marker.token.text.rstrip() == line for marker in present):
+        if not manual and any(not marker.is_manual for marker in present):
+            continue  # notes are about what an earlier run has done
+        said = {markers.said(marker.message) for marker in present}
+        if line not in wanted[statement] and markers.said(change.message) not in said:
             wanted[statement].append(line)
     return [statements.insert_before(module, statement, lines) for statement, lines in wanted.items() if lines]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import PurePath
 
-from neuron_codemods import statements
+from neuron_codemods import markers, statements
 from neuron_codemods.edits import Edit, EraseAttribute, EraseImport, RenameAttribute, RenameImport, RenameStar
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import BUILTINS, Binding, Reference, Scope
@@ -26,6 +27,8 @@ class Imported:
     trailing: str = ""
     following: tuple[str, ...] = ()
     """Comments on lines of their own above, behind and below the name."""
+    stays: bool = False
+    """Whether the name is also bound by something else, so that the place of its import matters."""
 
     @property
     def noted(self) -> bool:
@@ -178,11 +181,13 @@ class Plan:
         self.edits: list[Edit] = []
         self.removed: list[ast.stmt] = []
         self.required: dict[str, list[ast.AST]] = defaultdict(list)
-        self.plain: list[str] = []
+        self.plain: dict[str, list[ast.AST]] = defaultdict(list)
         self._renamed: set[ast.AST] = set()
         self._changed: dict[Binding, list[RenameAttribute | EraseAttribute]] = defaultdict(list)
         self._gone: dict[Binding, bool] = {}
         self._roots: dict[tuple[Binding, str], str] = {}
+        self._renaming: set[Binding] = set()
+        self._suppressions = markers.suppressions(module)
 
     def site(self, statement: ast.stmt) -> _Site:
         assert isinstance(statement, (ast.Import, ast.ImportFrom))
@@ -198,13 +203,17 @@ class Plan:
         site.gone.add(alias)
         local = binding.name
         if alias.asname is None and must_keep_name(self.module, binding) is None:
-            if is_free(self.module, binding, native_name, native):
+            together = all(other in self._renaming for other in _others(binding) if other.is_import)
+            if together and is_free(self.module, binding, native_name, native):
                 local = native_name
         existing = self._existing(native, self._names_of(binding)) if binding.scope.is_module else None
         if existing is not None and alias.asname is None and existing.name == local == native_name:
             self._rename_uses(binding, local)
             return
-        site.fresh.append(Imported(native_module, native_name, local, *self._comments(alias, site.statement)))
+        is_rebound = bool(_others(binding))
+        site.fresh.append(
+            Imported(native_module, native_name, local, *self._comments(alias, site.statement), is_rebound)
+        )
         if local != binding.name:
             self._rename_uses(binding, local)
 
@@ -298,6 +307,7 @@ class Plan:
     ) -> tuple[list[Edit], list[ast.stmt]]:
         """The edits, and the statements that go."""
         self._changed.update(_by_binding([*attributes, *erased_attributes]))
+        self._renaming.update(rename.binding for rename in renames)
         for rename in renames:
             self.rename(rename)
         for attribute in attributes:
@@ -307,8 +317,11 @@ class Plan:
             assert isinstance(binding.node, ast.alias)
             self.site(binding.statement).gone.add(binding.node)
         self._rename_stars(stars)
+        needed: dict[str, list[ast.AST]] = defaultdict(list)
         for native, node in required:
-            self._require(native, node)
+            needed[native].append(node)
+        for native, nodes in needed.items():
+            self._require(native, nodes)
         self._emit()
         return self.edits, self.removed
 
@@ -350,30 +363,44 @@ class Plan:
 
     # What new code needs ------------------------------------------------------------------------------------------
 
-    def _require(self, native: str, node: ast.AST) -> None:
-        if existing_import(self.module, native) is not None:
+    def _require(self, native: str, nodes: Sequence[ast.AST]) -> None:
+        existing = existing_import(self.module, native)
+        if existing is not None and all(self._is_above(existing.statement, node) for node in nodes):
             return
         native_module, name = split(native)
         if not native_module:
-            self.plain.append(native)
+            self.plain[native] += nodes
             return
         fresh = Imported(native_module, name, local_name(self.module, native))
-        site = self._site_for(node)
-        if site is None:
-            self.required[native].append(node)
-            return
-        if all((other.module, other.local) != (fresh.module, fresh.local) for other in site.fresh):
-            site.fresh.append(fresh)
+        sites = self._sites_for(nodes)
+        if not sites:
+            self.required[native] += nodes
+        for site in sites:
+            if all((other.module, other.local) != (fresh.module, fresh.local) for other in site.fresh):
+                site.fresh.append(fresh)
 
-    def _site_for(self, node: ast.AST) -> _Site | None:
+    def _sites_for(self, nodes: Sequence[ast.AST]) -> list[_Site]:
+        """The imports that change anyway and can bring a new name to all of these places."""
         top = [site for site in self.sites.values() if self.module.parent(site.statement) is self.source.tree]
-        if top:
-            return min(top, key=lambda site: site.statement.lineno)
-        around = set(self.module.ancestors(node))
+        first = min(top, key=lambda site: site.statement.lineno, default=None)
+        if first is not None and all(self._is_above(first.statement, node) for node in nodes):
+            return [first]
+        around = [self._site_around(node) for node in nodes]
+        return [site for site in dict.fromkeys(around) if site is not None] if all(around) else []
+
+    def _site_around(self, node: ast.AST) -> _Site | None:
+        blocks = set(self.module.ancestors(node)) - {self.source.tree}
         for site in self.sites.values():
-            if self.module.parent(site.statement) in around and site.statement.lineno <= getattr(node, "lineno", 0):
+            if self.module.parent(site.statement) in blocks and site.statement.lineno <= getattr(node, "lineno", 0):
                 return site
         return None
+
+    def _is_above(self, statement: ast.stmt, node: ast.AST) -> bool:
+        """Whether an import at the top of the file is made before a node is run; functions are run later."""
+        line: int = node.lineno  # type: ignore[attr-defined]
+        return (
+            self.module.function(node) is not None or statement.lineno < line or _is_of(self.module, statement, node)
+        )
 
     # Writing ------------------------------------------------------------------------------------------------------
 
@@ -389,9 +416,9 @@ class Plan:
                 native_module, name = split(native)
                 entries.append(Imported(native_module, name, local_name(self.module, native)))
             lines = [line for text in self._from_lines(entries, "") for line in text.split("\n")]
-            anchor = last_import(self.module, self._first_use())
+            anchor = last_import(self.module, _uses(self.module, chain(*self.required.values())))
             if anchor is not None:
-                if isinstance(anchor, ast.ImportFrom) and anchor.module == "__future__":
+                if _is_of_future(anchor):
                     lines.insert(0, "")
                 self.edits.append(statements.insert_after(self.module, anchor, lines))
             else:
@@ -405,18 +432,18 @@ class Plan:
         added: dict[str, list[Imported]] = defaultdict(list)
         for site in self.sites.values():
             if self.module.parent(site.statement) is self.source.tree and self._is_alone(site.statement):
-                for entry in [item for item in site.fresh if not item.noted]:
+                for entry in [item for item in site.fresh if not (item.noted or item.stays)]:
                     host = hosts.get(entry.module)
                     if host is None or not self._is_bound_only_by(entry.local, site.statement):
                         continue
                     if self._only_imports_between(host, site.statement):
                         site.fresh.remove(entry)
                         added[entry.module].append(entry)
-        first = self._first_use()
+        uses = _uses(self.module, chain(*self.required.values()))
         for native in list(self.required):
             native_module, name = split(native)
             host = hosts.get(native_module)
-            if host is not None and (first is None or host.lineno < first):
+            if host is not None and not any(_is_at_or_after(self.module, host, node) for node in uses):
                 added[native_module].append(Imported(native_module, name, local_name(self.module, native)))
                 del self.required[native]
         for name, entries in added.items():
@@ -455,34 +482,27 @@ class Plan:
         )
 
     def _is_plain(self, node: ast.ImportFrom) -> bool:
-        """Whether an import is written on one line, or with one name a line, and without comments."""
+        """Whether an import is written on one line, or with one name a line, and without comments.
+
+        One that a person wants left alone is not.
+        """
         if node.level or node.names[0].name == "*" or not self._is_alone(node):
+            return False
+        if any(comment.covers("", node.lineno) for comment in self._suppressions):
             return False
         entries = [Imported(node.module or "", alias.name, alias.asname or alias.name) for alias in node.names]
         text = "\n".join(self.source.segment(node).splitlines())
         is_long = node.lineno != node.end_lineno
         return text == self._from_statement(node.module or "", entries, "", sort=False, one_a_line=is_long)
 
-    def _first_use(self) -> int | None:
-        """The first line at which the file itself, and not one of its functions, needs a new import."""
-        nodes = [node for group in self.required.values() for node in group]
-        return min((node.lineno for node in nodes if self.module.function(node) is None), default=None)  # type: ignore
-
     def _emit_plain(self) -> None:
         """``import os`` above the first import of the file: that is where import sorters have it."""
-        lines = [f"import {name}" for name in dict.fromkeys(self.plain)]
-        first = next(
-            (
-                statement
-                for statement in self.source.tree.body
-                if isinstance(statement, (ast.Import, ast.ImportFrom))
-                and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
-            ),
-            None,
-        )
-        if first is not None:
+        lines = [f"import {name}" for name in self.plain]
+        uses = _uses(self.module, chain(*self.plain.values()))
+        first = first_import(self.module)
+        if first is not None and all(not _is_at_or_after(self.module, first, node) for node in uses):
             self.edits.append(statements.insert_before(self.module, first, lines))
-        elif lines:
+        else:
             self.edits.append(insert_at_top(self.module, lines))
 
     def _groups(self) -> list[list[_Site]]:
@@ -647,6 +667,11 @@ class Plan:
         return tuple(leading), trailing[0] if trailing else "", tuple(below)
 
 
+def _uses(module: Module, nodes: Iterable[ast.AST]) -> list[ast.AST]:
+    """The places at which the file itself, and not one of its functions, needs a new import."""
+    return [node for node in nodes if module.function(node) is None]
+
+
 def _by_module(entries: Iterable[Imported]) -> dict[str, list[Imported]]:
     groups: dict[str, list[Imported]] = defaultdict(list)
     for entry in entries:
@@ -671,20 +696,37 @@ def _sort_key(entry: Imported) -> tuple[int, str]:
     return kind, name
 
 
-def last_import(module: Module, before: int | None = None) -> ast.stmt | None:
+def last_import(module: Module, before: Collection[ast.AST] = ()) -> ast.stmt | None:
     """The last import of the section at the top of a file: before its first function, class or main guard.
 
-    With a line ``before``, only imports above it count.
+    With nodes ``before``, only imports that are made before all of them count.
     """
     found: ast.stmt | None = None
     for statement in module.source.tree.body:
-        if before is not None and statement.lineno > before:
+        if any(_is_at_or_after(module, statement, node) for node in before):
             break
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             break
         if isinstance(statement, (ast.Import, ast.ImportFrom)) or _only_imports(statement):
             found = statement
     return found
+
+
+def first_import(module: Module) -> ast.stmt | None:
+    """The first import of the file itself, wherever it stands."""
+    imports = (node for node in module.source.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return next((node for node in imports if not _is_of_future(node)), None)
+
+
+def _is_at_or_after(module: Module, statement: ast.stmt, node: ast.AST) -> bool:
+    """Whether a statement holds a node or shares a line with it, or stands below it."""
+    line: int = node.lineno  # type: ignore[attr-defined]
+    return not _is_of(module, statement, node) and (statement.end_lineno or 0) >= line
+
+
+def _is_of(module: Module, statement: ast.stmt, node: ast.AST) -> bool:
+    """Whether a node is an import itself or a name in it."""
+    return node is statement or module.parent(node) is statement
 
 
 def _only_imports(statement: ast.stmt) -> bool:
@@ -694,12 +736,16 @@ def _only_imports(statement: ast.stmt) -> bool:
     )
 
 
+def _is_of_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
 def insert_at_top(module: Module, lines: Sequence[str]) -> Edit:
     """Lines at the top of a file without imports: below its docstring, above its first statement."""
     body = module.source.tree.body
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        if isinstance(body[0].value.value, str):
-            return statements.insert_after(module, body[0], ["", *lines])
-    if body:
-        return statements.insert_before(module, body[0], [*lines, ""])
-    return Edit.insert(0, "".join(f"{line}\n" for line in lines))
+    head = 1 if ast.get_docstring(module.source.tree, clean=False) is not None else 0
+    while head < len(body) and _is_of_future(body[head]):
+        head += 1
+    if head:
+        return statements.insert_after(module, body[head - 1], ["", *lines])
+    return statements.insert_before(module, body[0], [*lines, ""])

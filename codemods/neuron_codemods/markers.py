@@ -13,6 +13,7 @@ from neuron_codemods.source import Source, Token
 from neuron_codemods.statements import first_line_statement, start_of
 
 _MARKER = re.compile(r"#\s*(?P<kind>TODO|NOTE)\(neuron-migrate (?P<code>NM\d{3})\): (?P<message>.*)")
+_ADDRESS = re.compile(r" ?: https?://\S+$")
 _SUPPRESSION = re.compile(r"#\s*neuron-migrate:\s*(?P<what>ignore-file|ignore)\s*(?:\[(?P<codes>[^\]]*)\])?")
 
 
@@ -48,11 +49,13 @@ def format_marker(code: str, message: str, url: str, *, manual: bool = True) -> 
     """The one comment line for a finding."""
     kind = "TODO" if manual else "NOTE"
     text = " ".join(message.split())
-    return (
+    line = (
         f"# {kind}(neuron-migrate {code}): {text.rstrip('.')}: {url}"
         if url
         else f"# {kind}(neuron-migrate {code}): {text}"
     )
+    # ``coding:`` in the first two lines of a file would be read as the name of its encoding.
+    return re.sub(r"coding(?=[:=])", "coding ", line)
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,12 @@ class Matched:
     code: str
     message: str
     is_manual: bool
+
+
+def said(message: str) -> str:
+    """What a message or a marker says, without the address behind it."""
+    text = _ADDRESS.sub("", " ".join(message.split())).rstrip(".")
+    return re.sub(r"coding(?=[:=])", "coding ", text)
 
 
 def match(comment: str) -> Matched | None:

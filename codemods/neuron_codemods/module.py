@@ -410,10 +410,23 @@ class Module:
         return {
             binding.qualified: binding
             for bindings in self.names.module.bindings.values()
-            for binding in bindings
-            if binding.is_import and binding.qualified and len(bindings) == 1
+            for binding in reversed(bindings)  # of several, the first holds
+            if binding.is_import
+            and binding.qualified
+            and all(item.qualified == binding.qualified for item in bindings)
             if self.parent(binding.statement) is self.source.tree
         }
+
+    def import_at(self, native: str, node: ast.AST) -> Binding | None:
+        """The import that holds for the whole module, if it is made before a node is run and its name means it there.
+
+        A function is run later than all imports.
+        """
+        found = self.top_imports.get(native)
+        if found is None or self.scope(node).home(found.name) is not self.names.module:
+            return None
+        is_before = self.function(node) is not None or found.statement.lineno <= node.lineno  # type: ignore[attr-defined]
+        return found if is_before else None
 
     @cached_property
     def plain_imports(self) -> dict[str, list[ast.Import]]:
@@ -444,7 +457,20 @@ class Module:
             by_home[name] = {}
             for reference in self.names.references.get(name, ()):
                 by_home[name].setdefault(reference.scope.home(name), []).append(reference)
-        yield from by_home[name].get(binding.scope, ())
+        if not self._is_replaced(binding):
+            yield from by_home[name].get(binding.scope, ())
+
+    def _is_replaced(self, binding: Binding) -> bool:
+        """Whether another import of the same name follows one before anything uses it."""
+        others = [
+            other.statement.lineno
+            for other in binding.scope.bindings.get(binding.name, ())
+            if other is not binding and other.is_import and binding.is_import
+            if other.qualified != binding.qualified and other.statement.lineno > binding.statement.lineno
+            if self.parent(other.statement) is self.parent(binding.statement)
+        ]
+        uses = self.names.references.get(binding.name, ())
+        return any(all(reference.node.lineno > line for reference in uses) for line in others)
 
     def dotted(self, reference: Reference) -> ast.Name | ast.Attribute:
         """The whole chain of attributes that starts at a use of a name: ``a.b.c`` for ``a``."""

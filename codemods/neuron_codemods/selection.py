@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from neuron_codemods import markers, registry
 from neuron_codemods.data import Symbol
 from neuron_codemods.diffusion.compiled_pipelines import RULE as COMPILED_PIPELINES
 from neuron_codemods.diffusion.loads import is_pipeline
-from neuron_codemods.edits import Change, RenameImport
+from neuron_codemods.edits import CallEdit, Change, Edit, EraseImport, RemoveStatement, RenameImport, Unwrap
 from neuron_codemods.file.held_back import RULE as HELD_BACK
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
 from neuron_codemods.inference.compiled_models import RULE as COMPILED_MODELS
@@ -38,15 +38,40 @@ def suppress(
         return list(found), []
     left = []
     for item in found:
-        line = getattr(item.change.node, "lineno", 1)
-        covering = [comment for comment in comments if comment.covers(item.rule.code, line)]
-        for comment in covering:
-            comment.used = True
+        code = item.rule.code
+        covering = _covering(comments, code, _lines(module, item.change))
         if not covering:
             left.append(item)
     if not registry.is_enabled(UNUSED_SUPPRESSION.code, settings):
         return left, []
     return left, [comment for comment in comments if not comment.used and _had_its_chance(comment, settings)]
+
+
+def _covering(comments: Sequence[markers.Suppression], code: str, lines: Iterable[int]) -> list[markers.Suppression]:
+    """The suppressions of a rule on some lines, which have suppressed something now."""
+    touched = set(lines)
+    covering = [comment for comment in comments if any(comment.covers(code, line) for line in touched)]
+    for comment in covering:
+        comment.used = True
+    return covering
+
+
+def _lines(module: Module, change: Change) -> Iterator[int]:
+    """The lines that a change is about, those of the statements that it changes, and those of the names it renames."""
+    yield getattr(change.node, "lineno", 1)
+    for edit in change.edits:
+        if isinstance(edit, Edit):
+            start, end = module.source.position(edit.start), module.source.position(edit.end)
+            if edit.start < edit.end or start.column > 1:
+                yield from range(start.line, end.line + (end.column > 1))
+        elif isinstance(edit, CallEdit):
+            yield edit.call.lineno
+        elif isinstance(edit, RemoveStatement):
+            yield from range(edit.statement.lineno, (edit.statement.end_lineno or 0) + 1)
+        elif isinstance(edit, Unwrap):
+            yield edit.statement.lineno
+        elif isinstance(edit, (RenameImport, EraseImport)):
+            yield from (reference.node.lineno for reference in module.references(edit.binding))
 
 
 def _had_its_chance(comment: markers.Suppression, settings: Settings) -> bool:

@@ -140,6 +140,12 @@ class Source(Text):
         last = bisect_right(self._token_starts, end - 1)
         return self.tokens[first:last]
 
+    def token_around(self, start: int, end: int) -> Token | None:
+        """The token that a stretch is a part of, if it is one."""
+        index = bisect_right(self._token_starts, start - 1) - 1
+        token = self.tokens[index] if index >= 0 else None
+        return token if token is not None and end < token.end else None
+
     @cached_property
     def comments(self) -> list[Token]:
         return [token for token in self.tokens if token.kind == tokenize.COMMENT]

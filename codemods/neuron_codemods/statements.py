@@ -11,7 +11,12 @@ from neuron_codemods.edits import Edit
 from neuron_codemods.module import Module
 from neuron_codemods.source import Source
 
-_BLOCKS = ("body", "orelse", "finalbody")
+_MARKERS = ("# TODO(neuron-migrate ", "# NOTE(neuron-migrate ")
+
+
+def is_marker(line: str) -> bool:
+    """Whether a line is a comment that this tool left in an earlier run."""
+    return line.lstrip().startswith(_MARKERS)
 
 
 def first_line_statement(module: Module, statement: ast.stmt) -> ast.stmt:
@@ -60,11 +65,13 @@ def start_of(source: Source, statement: ast.stmt) -> int:
 
 
 def insert_before(module: Module, statement: ast.stmt, lines: Sequence[str]) -> Edit:
-    """Lines above a statement, at its indentation."""
+    """Lines above a statement and the markers that it has, at its indentation."""
     source = module.source
     statement = first_line_statement(module, statement)
     offset = source.line_start(start_of(source, statement))
     indentation = source.indentation(offset)
+    while offset and is_marker(source.text[source.line_start(offset - 1) : offset]):
+        offset = source.line_start(offset - 1)
     newline = source.newline(offset)
     return Edit.insert(offset, "".join(f"{indentation}{line}{newline}" if line else newline for line in lines))
 
@@ -159,6 +166,8 @@ def _stretch(
         return line_start + len(before) - 1, end
     if before:
         return start, end
+    while line_start and source.text[source.line_start(line_start - 1) : line_start].strip() == "\\":
+        line_start = source.line_start(line_start - 1)
     if run[0] in commented:
         line_start = _above_comments(source, line_start)
     is_first = run[0] is module.block(run[0])[0] and not isinstance(module.parent(run[0]), ast.Module)
@@ -241,8 +250,8 @@ def _dedent(body: str, indentation: str) -> str:
     for number, line in enumerate(source.lines[1:], start=2):
         if number in inside:
             result.append(line)
-        elif line.startswith(step):
-            result.append(indentation + line[len(step) :])
+        elif line.lstrip("\f").startswith(step):
+            result.append(indentation + line.lstrip("\f")[len(step) :])
         elif line.strip():
             result.append(indentation + line.lstrip(" \t"))
         else:
@@ -253,8 +262,11 @@ def _dedent(body: str, indentation: str) -> str:
 def string_lines(source: Source) -> set[int]:
     """The numbers, from 1, of the lines that start inside of a string."""
     lines: set[int] = set()
+    inside = {part for node in ast.walk(source.tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
     for node in ast.walk(source.tree):
-        if isinstance(node, (ast.Constant, ast.JoinedStr)) and isinstance(getattr(node, "value", ""), (str, bytes)):
+        if isinstance(node, ast.Constant) and (node in inside or not isinstance(node.value, (str, bytes))):
+            continue  # before Python 3.12 what is inside of an f-string has no place of its own
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
             lines.update(range(node.lineno + 1, (node.end_lineno or node.lineno) + 1))
     for token in source.tokens:
         if token.kind == tokenize.STRING:

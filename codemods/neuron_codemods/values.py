@@ -348,13 +348,10 @@ def is_plain(node: ast.AST | None) -> bool:
     return isinstance(node, (ast.Name, ast.Constant))
 
 
-def dtype_text(module: Module, name: str) -> str:
+def dtype_text(module: Module, name: str, at: ast.AST) -> str:
     """``torch.float32`` where torch is at hand, else the string that means the same."""
-    for bindings in module.names.module.bindings.values():
-        for binding in bindings:
-            if binding.qualified == "torch" and len(bindings) == 1:
-                return f"{binding.name}.{name}"
-    return f'"{name}"'
+    torch = module.import_at("torch", at)
+    return f'"{name}"' if torch is None else f"{torch.name}.{name}"
 
 
 def visible(module: Module, node: ast.expr, at: ast.AST) -> bool:

@@ -13,13 +13,12 @@ from collections.abc import Iterator
 
 from neuron_codemods.diffusion.loads import all_loads
 from neuron_codemods.edits import Change, InsertLines
-from neuron_codemods.imports import existing_import, last_import, local_name
+from neuron_codemods.imports import last_import, local_name
 from neuron_codemods.inference.pipelines import rewritten_pipelines
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.training.configuring import CONFIGURE
-from neuron_codemods.training.parallel import trains
+from neuron_codemods.training.configuring import CONFIGURE, is_configured, needs_configuring
 
 RULE = Rule(
     code="NM306",
@@ -31,13 +30,13 @@ RULE = Rule(
 
 def check(module: Module) -> Iterator[Change]:
     loads = [load.call for load in all_loads(module).rewritten if load.method == "from_pretrained"]
-    if not loads or existing_import(module, CONFIGURE) is not None:
+    if not loads or is_configured(module):
         return
-    if trains(module) or rewritten_loads(module) or rewritten_pipelines(module):
+    if needs_configuring(module) or rewritten_loads(module) or rewritten_pipelines(module):
         return  # the rules for these see to it
     first = min(loads, key=lambda call: call.lineno)
     call = f"{local_name(module, CONFIGURE)}()"
-    anchor = last_import(module, before=first.lineno)
+    anchor = last_import(module, before=(first,))
     if anchor is not None:
         edit = InsertLines(anchor, ("", call), after=True)
     else:

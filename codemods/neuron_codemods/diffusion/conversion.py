@@ -119,10 +119,9 @@ def _dtype(module: Module, made: Conversion) -> str | None:
 def _torch(module: Module, made: Conversion, name: str) -> str | None:
     if name == "float32":
         return None
-    for bindings in module.names.module.bindings.values():
-        for binding in bindings:
-            if binding.qualified == "torch" and len(bindings) == 1:
-                return f"{binding.name}.{name}"
+    torch = module.import_at("torch", made.load.call)
+    if torch is not None:
+        return f"{torch.name}.{name}"
     made.requires.append("torch")
     return f"torch.{name}"
 

@@ -28,8 +28,11 @@ RULE = Rule(
 def check(module: Module) -> Iterator[Change]:
     renamed: dict[ast.ImportFrom, list[str]] = {}
     unknown = {reference.name for reference in module.names.unresolved()}
+    kept: dict[ast.ImportFrom, set[str]] = {}
     for statement, name, symbol in star_uses(module):
-        if symbol.rename:
+        if not symbol.rename:
+            kept.setdefault(statement, set()).add(name.id)
+        else:
             renamed.setdefault(statement, []).append(name.id)
             unknown.discard(name.id)
     for node in module.names.imports:
@@ -41,11 +44,10 @@ def check(module: Module) -> Iterator[Change]:
                 Outcome.REVIEW, node, f"The star import gives way to the names used from it: {', '.join(names)}."
             )
         else:
-            left = f" ({', '.join(sorted(unknown))})" if unknown else ""
+            left = f" ({', '.join(sorted(kept[node]))})" if node in kept else ""
             message = (
                 f"Import by name what this file uses from {node.module}{left}: a star import cannot be followed, and "
-                "the "
-                "package does not install beside native PyTorch."
+                "the package does not install beside native PyTorch."
             )
             yield Change(Outcome.MANUAL, node, message)
 

@@ -52,18 +52,18 @@ def _traced(module: Module, load: Load) -> Cast:
     mode = known(module, cast) if cast is not None else None
     if mode in (None, "none"):
         given = load.find("torch_dtype", "dtype")
-        return Cast(_given(module, load, given) if given is not None else dtype_text(module, "float32"))
+        return Cast(_given(module, load, given) if given is not None else dtype_text(module, "float32", load.call))
     if mode is UNKNOWN:
         assert cast is not None
-        return Cast(dtype_text(module, "float32"), _NOT_FOLLOWED % module.source.segment(cast.value))
+        return Cast(dtype_text(module, "float32", load.call), _NOT_FOLLOWED % module.source.segment(cast.value))
     name = known(module, kind) if kind is not None else "bf16"
     native = _TYPES.get(str(name))
     if kind is not None and name is UNKNOWN:
         return Cast(_looked_up(module, load, kind))
     if native is None:
-        return Cast(dtype_text(module, "float32"), _UNSUPPORTED % repr(name))
+        return Cast(dtype_text(module, "float32", load.call), _UNSUPPORTED % repr(name))
     note = _MATMUL % native if mode == "matmul" and native != "float32" else ""
-    return Cast(dtype_text(module, native), note)
+    return Cast(dtype_text(module, native, load.call), note)
 
 
 def _decoder(module: Module, load: Load) -> Cast:
@@ -78,11 +78,11 @@ def _decoder(module: Module, load: Load) -> Cast:
         if name is not None:
             native = _TYPES.get(str(name))
             if native is None:
-                return Cast(dtype_text(module, "float32"), _UNSUPPORTED % repr(name))
-            return Cast(dtype_text(module, native))
+                return Cast(dtype_text(module, "float32", load.call), _UNSUPPORTED % repr(name))
+            return Cast(dtype_text(module, native, load.call))
     first, last = bounds(module)
     if last < (0, 2, 0):
-        return Cast(dtype_text(module, "float32"))
+        return Cast(dtype_text(module, "float32", load.call))
     return Cast() if first >= (0, 4, 0) or load.find("export") is None else Cast(note=_CHECKPOINT)
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuron_codemods.edits import Change, InsertLines
-from neuron_codemods.imports import existing_import, last_import, local_name
+from neuron_codemods.imports import first_import, last_import, local_name
 from neuron_codemods.inference.pipelines import rewritten_pipelines
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.training.configuring import CONFIGURE
-from neuron_codemods.training.parallel import trains
+from neuron_codemods.training.configuring import CONFIGURE, is_configured, needs_configuring
 
 RULE = Rule(
     code="NM209",
@@ -30,9 +29,9 @@ RULE = Rule(
 def check(module: Module) -> Iterator[Change]:
     if not (rewritten_loads(module) or rewritten_pipelines(module)):
         return
-    if trains(module) or existing_import(module, CONFIGURE) is not None:
+    if needs_configuring(module) or is_configured(module):
         return
-    anchor = last_import(module)
+    anchor = last_import(module) or first_import(module)
     if anchor is None:
         return
     lines = ("", f"{local_name(module, CONFIGURE)}()")

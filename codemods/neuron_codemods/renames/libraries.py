@@ -9,6 +9,7 @@ from functools import cache
 from neuron_codemods.data.renames import Rename, renames
 from neuron_codemods.module import Module, once
 from neuron_codemods.targets import spelled
+from neuron_codemods.training.configuring import is_configured
 from neuron_codemods.training.parallel import trains
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
@@ -46,8 +47,8 @@ def current(module: Module, node: ast.AST) -> str | None:
 
 
 def uses_libraries(module: Module) -> bool:
-    """Whether a file imports one of the libraries."""
-    return any(
+    """Whether a file imports one of the libraries, or Optimum Neuron, whose names they have now."""
+    return bool(module.neuron_bindings) or any(
         binding.qualified is not None and binding.qualified.partition(".")[0] in LIBRARIES
         for scope in module.names.module.walk()
         for bindings in scope.bindings.values()
@@ -88,8 +89,8 @@ def made_configs(module: Module) -> tuple[Arguments, ...]:
 
 
 def is_served(module: Module, native: str) -> bool:
-    """Whether the rules of training see to a class here."""
-    return native in ARGUMENT_CLASSES | TRAINER_CLASSES and trains(module)
+    """Whether the rules of training see to a class here, or have in an earlier run."""
+    return native in ARGUMENT_CLASSES | TRAINER_CLASSES and (trains(module) or is_configured(module))
 
 
 def _made(module: Module) -> Iterator[Arguments]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuron_codemods.edits import Change, InsertLines
-from neuron_codemods.imports import existing_import, last_import, local_name
+from neuron_codemods.imports import existing_import, first_import, last_import, local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import loads, trains
@@ -29,11 +29,9 @@ CONFIGURE = "neuron_shim.configure"
 
 
 def check(module: Module) -> Iterator[Change]:
-    if not trains(module) or existing_import(module, CONFIGURE) is not None:
+    if not needs_configuring(module) or is_configured(module):
         return
-    if not (all_arguments(module) or loads(module) or _makes_trainer(module)):
-        return
-    anchor = last_import(module)
+    anchor = last_import(module) or first_import(module)
     if anchor is None:
         return
     lines = ("", f"{local_name(module, CONFIGURE)}()")
@@ -41,6 +39,16 @@ def check(module: Module) -> Iterator[Change]:
     yield Change(
         Outcome.REWRITTEN, anchor, message, (InsertLines(anchor, lines, after=True),), (CONFIGURE,), launch=""
     )
+
+
+def needs_configuring(module: Module) -> bool:
+    """Whether a script makes what training on Neuron is made of."""
+    return trains(module) and bool(all_arguments(module) or loads(module) or _makes_trainer(module))
+
+
+def is_configured(module: Module) -> bool:
+    """Whether a script prepares the device already, through the shim or by what stands in its place without it."""
+    return existing_import(module, CONFIGURE) is not None or "HF_DEACTIVATE_ASYNC_LOAD" in module.source.text
 
 
 def _makes_trainer(module: Module) -> bool:

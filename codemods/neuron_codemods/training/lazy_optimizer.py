@@ -53,7 +53,9 @@ def _unwrap(module: Module, call: ast.Call, wrapped: ast.expr) -> tuple[AnyEdit,
         if isinstance(target, ast.Name) and target.id == wrapped.id:
             return (RemoveStatement(statement),)
     (start, end), (first, last) = module.source.span(call), module.source.span(wrapped)
-    return (Edit.delete((start, first)), Edit.delete((last, end)))
+    is_long = len(module.source.segment(wrapped).splitlines()) > 1
+    before, after = "()" if is_long else ("", "")
+    return (Edit.replace((start, first), before), Edit.replace((last, end), after))
 
 
 CASES = (

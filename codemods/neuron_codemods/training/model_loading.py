@@ -16,6 +16,7 @@ from neuron_codemods.edits import CallEdit, Change, Edit
 from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
+from neuron_codemods.training.configuring import is_configured
 from neuron_codemods.training.parallel import Load, loads, sizes_text
 from neuron_codemods.values import (
     UNKNOWN,
@@ -46,6 +47,8 @@ _HALF = frozenset({"torch.bfloat16", "torch.float16"})
 
 def check(module: Module) -> Iterator[Change]:
     for load in loads(module):
+        if not load.is_training_class and load.around is None and is_configured(module):
+            continue  # an earlier run has seen to it
         yield from _parallel(module, load)
         yield from _precision(module, load)
         yield from _attention(module, load)
@@ -105,7 +108,7 @@ def _parallel_message(load: Load, had_device_map: bool) -> str:
 
 def _precision(module: Module, load: Load) -> Iterator[Change]:
     found = keyword(load.call, *_DTYPES)
-    full = dtype_text(module, "float32")
+    full = dtype_text(module, "float32", load.call)
     if found is None:
         if has_splat(load.call):
             message = (

@@ -15,6 +15,7 @@ from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, era
+from neuron_codemods.training.configuring import is_configured
 from neuron_codemods.training.defaults import changed, is_copy
 from neuron_codemods.training.parallel import trains
 from neuron_codemods.values import Arguments, all_arguments
@@ -36,6 +37,8 @@ def check(module: Module) -> Iterator[Change]:
     for made in all_arguments(module):
         if made.is_parsed or is_copy(module, made):
             continue
+        if not made.is_neuron and is_configured(module):
+            continue  # an earlier run has spelled them out
         wanted = changed(module, made)
         if made.unread:
             names = ", ".join(f"{name}={text}" for name, text in wanted.items() if text)
