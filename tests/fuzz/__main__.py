@@ -1,0 +1,46 @@
+"""Migrates generated programs and says which promises were broken: ``python -m tests.fuzz --programs 50000``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from . import campaign
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--programs", type=int, default=1_000, help="how many programs (1000)")
+    parser.add_argument("--seed", default="0", help="the first half of each program's own seed (0)")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes (1)")
+    parser.add_argument("--only", nargs="*", help="seeds of single programs, as the log names them")
+    given = parser.parse_args()
+    started = time.monotonic()
+    done = refused = 0
+    contracts: Counter[str] = Counter()
+    parts = (
+        [campaign.counted([seed]) for seed in given.only]
+        if given.only
+        else campaign.run(given.seed, given.programs, given.jobs)
+    )
+    for part in parts:
+        done += part.programs
+        refused += part.refused
+        for broken in part.broken:
+            contracts[broken.contract] += 1
+            print(f"--- seed {broken.seed}: {broken.contract}: {broken.said}")
+            print(broken.text, flush=True)
+        if done % 1_000 == 0:
+            print(f"{done} programs, {contracts.total()} violations", flush=True)
+    seconds = time.monotonic() - started
+    print(f"seed {given.seed}: {done} programs, of which {refused} are not Python, in {seconds:.0f} s")
+    print(f"{contracts.total()} violations")
+    for contract, count in contracts.most_common():
+        print(f"{count:6} {contract}")
+    return 1 if contracts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""A run over many programs: which promises were broken, by which seed, and by how little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+
+from . import contracts, grammar
+from .shrink import shrunk
+
+CHUNK = 25
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A program that breaks a promise, as small as it could be made."""
+
+    seed: str
+    contract: str
+    said: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What some programs came to."""
+
+    programs: int
+    refused: int
+    """Those that are no Python, which may only be refused."""
+    broken: tuple[Broken, ...]
+
+
+def run(seed: str, programs: int, jobs: int) -> Iterator[Counted]:
+    """The counts of all programs of a seed, a few at a time."""
+    starts = range(0, programs, CHUNK)
+    look = partial(_chunk, seed, programs)
+    if jobs == 1:
+        yield from map(look, starts)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(look, starts)
+
+
+def _chunk(seed: str, programs: int, start: int) -> Counted:
+    end = min(start + CHUNK, programs)
+    return counted([f"{seed}:{number}" for number in range(start, end)])
+
+
+def counted(seeds: list[str]) -> Counted:
+    """The counts of some seeds."""
+    refused = 0
+    broken: list[Broken] = []
+    for seed in seeds:
+        program = grammar.program(seed)
+        refused += not program.valid
+        for violation in contracts.violations(program.text, program.settings):
+            small = shrunk(program.text, partial(_breaks, violation.contract, program))
+            said = [each.said for each in contracts.violations(small, program.settings)]
+            broken.append(Broken(seed, violation.contract, said[0] if said else violation.said, small))
+            break
+    return Counted(len(seeds), refused, tuple(broken))
+
+
+def _breaks(contract: str, program: grammar.Program, text: str) -> bool:
+    return any(each.contract == contract for each in contracts.violations(text, program.settings))
