@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -17,8 +18,9 @@ ROOTS = (REPOSITORY, REPOSITORY / "codemods", REPOSITORY / "runtime")
 
 
 def environment() -> Mapping[str, str]:
-    """For child processes: this checkout comes first, whatever is installed."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, ROOTS))}
+    """For child processes: this checkout comes first, whatever is installed, and bytecode is kept as usual."""
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**own, "PYTHONPATH": os.pathsep.join(map(str, ROOTS))}
 
 
 def side_by_side(works: Sequence[Callable[[], object]], runs: int, *, warm: bool = True) -> list[float]:
@@ -36,17 +38,45 @@ def side_by_side(works: Sequence[Callable[[], object]], runs: int, *, warm: bool
     return [statistics.median(taken) for taken in times]
 
 
-def children(commands: Sequence[Sequence[str]], runs: int) -> list[float]:
-    """CPU seconds of each ``python ARGUMENTS`` with all it waits for, the medians of ``runs``; they take turns."""
-    times: list[list[float]] = [[] for _ in commands]
+@dataclass(frozen=True)
+class Cost:
+    """What a process and all that it waited for took."""
+
+    cpu: float
+    """Seconds, of the user and of the system."""
+    wall: float
+    memory: float
+    """The largest resident set of one of them, in MB."""
+
+
+def cost(command: Sequence[str | Path], *, at: Path | None = None, accepted: Collection[int] = (0,)) -> Cost:
+    """What a command takes; it ends the benchmark if the exit status is none of these."""
+    with tempfile.TemporaryFile() as errors:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, cwd=at, env=environment(), stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)  # or else it would be waited for again
+        if process.returncode not in accepted:
+            errors.seek(0)
+            said = errors.read().decode(errors="replace")[-2000:]
+            raise SystemExit(f"{' '.join(map(str, command))[:200]}\nended with {process.returncode}\n{said}")
+    # macOS counts bytes where Linux counts kilobytes.
+    return Cost(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3))
+
+
+def costs(commands: Sequence[Sequence[str | Path]], runs: int, *, accepted: Collection[int] = (0,)) -> list[Cost]:
+    """What each command takes, the medians of ``runs``; they take turns. The first round is not counted."""
+    taken: list[list[Cost]] = [[] for _ in commands]
     for run in range(runs + 1):
-        for arguments, taken in zip(commands, times, strict=True):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            child(arguments)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            if run:  # the first round reads the disk and writes bytecode
-                taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return [statistics.median(taken) for taken in times]
+        for command, own in zip(commands, taken, strict=True):
+            used = cost(command, accepted=accepted)
+            if run:
+                own.append(used)
+    return [
+        Cost(*(statistics.median(getattr(each, name) for each in own) for name in ("cpu", "wall", "memory")))
+        for own in taken
+    ]
 
 
 def child(arguments: Sequence[str]) -> str:
