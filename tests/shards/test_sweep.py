@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from neuron_shim.checkpoint import architecture
 from neuron_shim.checkpoint.export import export_checkpoint
+from neuron_shim.checkpoint.layouts import _target
 
 from . import generator, models, sweep
 from .sweep import Run
@@ -36,9 +41,9 @@ def written(run: Run, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return expected, told
 
 
-def check(run: Run, folder: Path) -> None:
+def check(run: Run, folder: Path, **given: Any) -> None:
     expected, told = written(run, folder / "source")
-    report = export_checkpoint(folder / "source", folder / "model", **told)
+    report = export_checkpoint(folder / "source", folder / "model", **told, **given)
     assert report is not None
     found = contents(folder / "model")
     if run.case.adapter is not None and not run.case.in_json:
@@ -75,11 +80,23 @@ def test_some(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runs", [sweep.in_json, sweep.before_0_2, sweep.adapters], ids=lambda runs: runs.__name__)
-def test_all(runs: Callable[[], Iterator[Run]], tmp_path: Path) -> None:
+def test_all(runs: Callable[[], Iterator[Run]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without what makes each last on the disk, and with one empty model for each config: neither is what is tried."""
+    known: dict[str, Any] = {}
+
+    def empty_model(config: Mapping[str, Any]) -> Any:
+        key = json.dumps(dict(config), sort_keys=True)
+        if key not in known:
+            known[key] = architecture.empty_model(config)
+        return known[key]
+
+    monkeypatch.setattr(_target, "empty_model", empty_model)
+    monkeypatch.setattr(os, "fsync", lambda _: None)
     failed = []
     for number, run in enumerate(runs()):
         try:
-            check(run, tmp_path / str(number))
+            check(run, tmp_path / str(number), jobs=1)
+            shutil.rmtree(tmp_path / str(number))
         except Exception as error:  # all are told, not the first alone
             failed.append(f"{run}: {error}")
     print(f"{runs.__name__}: {number + 1} runs, {len(failed)} failed")
