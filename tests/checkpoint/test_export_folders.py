@@ -82,7 +82,7 @@ def test_missing_tokenizer_is_said(distributed_folder: Path, destination: Path) 
     report = export_checkpoint(distributed_folder, destination)
     assert report is not None
     assert report.notes == (
-        f"{distributed_folder} has no tokenizer files; name a folder that has them to take them along.",
+        f"{distributed_folder} has no tokenizer files; a folder that has them can lend them (--files-from FOLDER).",
     )
 
 

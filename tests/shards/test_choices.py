@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -242,3 +243,35 @@ def test_checkpoint_one_folder_below(tmp_path: Path) -> None:
         f"{tmp_path / 'run'} holds no checkpoint itself, but {tmp_path / 'run' / 'checkpoint-5'} is model-parallel "
         f"shards of Optimum Neuron 0.2 to 0.4: name that."
     )
+
+
+def test_weights_in_fp32_that_are_numbers_of_bf16(tmp_path: Path) -> None:
+    """As a run with XLA_USE_BF16 saved them."""
+    import torch
+
+    model = models.described("llama")
+    rounded = {name: value.bfloat16().float() for name, value in model.state.items()}
+    generator.write_json_model(dataclasses.replace(model, state=rounded), Case("json", tp=2), tmp_path / "source")
+    told = "Every weight in fp32 is a number of bf16: with --dtype bf16 nothing would be lost, at half the size."
+    report, found, _ = exported(tmp_path / "source")
+    assert told in report.notes
+    assert differing(found, rounded) == []
+    report = export_checkpoint(tmp_path / "source", tmp_path / "half", dtype="bf16")
+    assert report is not None
+    assert told not in report.notes
+    assert differing({name: value.float() for name, value in contents(tmp_path / "half").items()}, rounded) == []
+    assert contents(tmp_path / "half")["lm_head.weight"].dtype == torch.bfloat16
+
+
+def test_report_on_a_terminal(tmp_path: Path) -> None:
+    """Sentences are wrapped, names are not cut."""
+    from neuron_shim.checkpoint.command import as_text
+
+    generator.write_json_model(models.described("llama"), Case("json", tp=2), tmp_path / "source")
+    report = export_checkpoint(tmp_path / "source", tmp_path / "model", dry_run=True)
+    assert report is not None
+    wide, narrow = as_text(report), as_text(report, 80)
+    assert narrow.split() == wide.split()
+    long = [line for line in narrow.splitlines() if len(line) > 80]
+    assert all(len(max(line.split(), key=len)) > 40 for line in long)
+    assert "\n    " in narrow

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import shutil
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 from neuron_shim.checkpoint.dtypes import SHORT_NAMES
@@ -94,7 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
         if bar is not None:
             bar.close()
     if report is not None:  # None in a process of torchrun that is not the main one
-        print(as_json(report) if arguments.output_format == "json" else as_text(report))
+        columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(as_json(report) if arguments.output_format == "json" else as_text(report, columns))
     return 0
 
 
@@ -102,7 +105,8 @@ def as_json(report: ExportReport) -> str:
     return json.dumps(dataclasses.asdict(report), indent=2)
 
 
-def as_text(report: ExportReport) -> str:
+def as_text(report: ExportReport, columns: int | None = None) -> str:
+    """The report, its sentences wrapped at so many columns."""
     lines = [
         f"{report.source} is {report.layout}.",
         f"{'Would write' if report.dry_run else 'Wrote'} {report.destination}: {report.tensors} tensors, "
@@ -110,6 +114,8 @@ def as_text(report: ExportReport) -> str:
         + ("." if report.dry_run else f"; read back and verified ({report.seconds:.1f} s)."),
         f"With {', '.join(report.companions)}.",
     ]
+    if report.optimizer_bytes:
+        lines.append(f"The state of the optimizer is {_bytes(report.optimizer_bytes)}; Trainer resumes from it.")
     if report.dry_run and report.plan:
         lines += ["The tensors are put together so:", *(f"  {line}" for line in report.plan)]
     if report.dropped:
@@ -117,7 +123,16 @@ def as_text(report: ExportReport) -> str:
     if report.left_behind:
         lines.append(f"Left behind: {', '.join(report.left_behind)}.")
     lines += [f"Note: {note}" for note in report.notes]
+    if columns is not None:
+        lines = [_wrapped(line, columns) for line in lines]
     return "\n".join(lines)
+
+
+def _wrapped(line: str, columns: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(
+        line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
 
 
 def _bytes(number: int) -> str:

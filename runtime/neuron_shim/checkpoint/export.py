@@ -62,6 +62,8 @@ class ExportReport:
 
     seconds: float
     dry_run: bool
+    optimizer_bytes: int = 0
+    """Of the optimizer's state."""
 
 
 def export_checkpoint(
@@ -149,7 +151,7 @@ def export_checkpoint(
     ranks.agree(error)
     assert plan is not None
     if not dry_run:
-        _carry_out(plan, target, ranks, jobs, progress)
+        plan = plan.noting(_carry_out(plan, target, ranks, jobs, progress))
     return _report(plan, source, target, time.monotonic() - started, dry_run) if ranks.writes else None
 
 
@@ -159,6 +161,9 @@ class _Plan:
     files: Mapping[str, list[Tensor]]
     dropped: tuple[str, ...]
     optimizer: OptimizerState | None = None
+
+    def noting(self, notes: tuple[str, ...]) -> _Plan:
+        return replace(self, checkpoint=replace(self.checkpoint, notes=(*self.checkpoint.notes, *notes)))
 
     @property
     def companions(self) -> Mapping[str, Path | bytes]:
@@ -264,15 +269,16 @@ def _merged(adapter: Checkpoint, merge: Any, request: Request, copies: _Copies) 
 def _checked(plan: _Plan, source: Any, target: Destination) -> _Plan:
     small = sum(file.stat().st_size if isinstance(file, Path) else len(file) for file in plan.companions.values())
     notes = target.check(source.resolve() if isinstance(source, Path) else None, plan.all_bytes + small)
-    return replace(plan, checkpoint=replace(plan.checkpoint, notes=(*plan.checkpoint.notes, *notes)))
+    return plan.noting(notes)
 
 
-def _carry_out(plan: _Plan, target: Destination, ranks: Ranks, jobs: int, progress: Progress) -> None:
+def _carry_out(plan: _Plan, target: Destination, ranks: Ranks, jobs: int, progress: Progress) -> tuple[str, ...]:
+    """Write it; what there is to say about what was written."""
     if not ranks.writes:
         for tensors in plan.files.values():
             _take_part(tensors)
         ranks.agree(None)
-        return
+        return ()
     position = _Position(plan, Counter(progress, "Writing", plan.all_bytes))
     error: Exception | None = None
     try:
@@ -291,6 +297,9 @@ def _carry_out(plan: _Plan, target: Destination, ranks: Ranks, jobs: int, progre
         if ranks.device is not None:
             _take_part(position.rest())  # the others are in the middle of a collective
     ranks.agree(error)
+    if plan.checkpoint.is_adapter or not position.in_bfloat16:
+        return ()
+    return ("Every weight in fp32 is a number of bf16: with --dtype bf16 nothing would be lost, at half the size.",)
 
 
 class _Position:
@@ -301,11 +310,17 @@ class _Position:
         self._left = [tensor for tensors in plan.files.values() for tensor in tensors]
         self._left += plan.optimizer.tensors if plan.optimizer else []
         self._written = written
+        weights = [tensor for tensors in plan.files.values() for tensor in tensors if tensor.dtype == "F32"]
+        self._in_fp32 = {tensor.name for tensor in weights}
+        self.in_bfloat16 = bool(weights)
+        """Whether all weights in fp32 are numbers of bf16, as they are after a run with XLA_USE_BF16."""
 
     def counted(self, tensor: Tensor) -> Tensor:
         def pieces() -> Iterator[Any]:
             self._left.pop(0)
             for piece in tensor.pieces():
+                if self.in_bfloat16 and tensor.name in self._in_fp32 and _has_more_than_bfloat16(piece):
+                    self.in_bfloat16 = False
                 yield piece
                 self._written(len(piece))
 
@@ -313,6 +328,13 @@ class _Position:
 
     def rest(self) -> list[Tensor]:
         return self._left
+
+
+def _has_more_than_bfloat16(piece: Any) -> bool:
+    """Whether any of these fp32 numbers has one of its lower bits set, which bf16 does not have."""
+    import numpy
+
+    return bool(numpy.frombuffer(piece, "<u2")[::2].any())
 
 
 def _take_part(tensors: Sequence[Tensor]) -> None:
@@ -375,4 +397,5 @@ def _report(plan: _Plan, source: Any, target: Destination, seconds: float, dry_r
         plan=checkpoint.plan,
         seconds=seconds,
         dry_run=dry_run,
+        optimizer_bytes=plan.all_bytes - plan.bytes,
     )

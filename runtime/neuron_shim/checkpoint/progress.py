@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-WIDTH = 24
+WIDTH = 24  # of the bar, where the line is long enough
 EVERY = 0.2  # seconds
 
 
@@ -49,7 +50,7 @@ class Bar:
         if now - self._told < EVERY and done < total:
             return
         self._told = now
-        self._write(line(what, done, total, now - self._started))
+        self._write(line(what, done, total, now - self._started, shutil.get_terminal_size().columns))
 
     def close(self) -> None:
         """Leave the line empty for what comes next."""
@@ -64,16 +65,18 @@ class Bar:
         self._length = len(text)
 
 
-def line(what: str, done: int, total: int, seconds: float) -> str:
-    """Such as ``Writing [######                  ]  25 %  1.0 of 4.0 GB, 310 MB/s, 10 s left``."""
+def line(what: str, done: int, total: int, seconds: float, columns: int) -> str:
+    """Such as ``Writing [####            ]  25%  1.0 of 4.0 GB, 310 MB/s, 10 s left``.
+
+    The bar becomes shorter where the line would not fit: a line that wraps cannot be rewritten.
+    """
     share = min(1.0, done / total) if total else 1.0
-    filled = int(share * WIDTH)
     rate = done / seconds if seconds > 0 else 0.0
     left = f", {_duration((total - done) / rate)} left" if rate and done < total else ""
-    return (
-        f"{what} [{'#' * filled}{' ' * (WIDTH - filled)}] {share:4.0%}  {done / 1e9:.1f} of {total / 1e9:.1f} GB, "
-        f"{rate / 1e6:.0f} MB/s{left}"
-    )
+    numbers = f"{share:4.0%}  {done / 1e9:.1f} of {total / 1e9:.1f} GB, {rate / 1e6:.0f} MB/s{left}"
+    width = max(0, min(WIDTH, columns - len(f"{what} [] {numbers}") - 1))
+    filled = int(share * width)
+    return f"{what} [{'#' * filled}{' ' * (width - filled)}] {numbers}"[: max(1, columns - 1)]
 
 
 def _duration(seconds: float) -> str:

@@ -120,7 +120,11 @@ def small_files(
     if has_tokenizer(taken):
         return taken, left, ()
     if request.files_from is None:
-        return taken, left, (f"{folder} has no tokenizer files; name a folder that has them to take them along.",)
+        return (
+            taken,
+            left,
+            (f"{folder} has no tokenizer files; a folder that has them can lend them (--files-from FOLDER).",),
+        )
     return tokenizer_in(request.files_from) | taken, left, ()
 
 
