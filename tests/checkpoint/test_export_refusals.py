@@ -272,7 +272,7 @@ def test_torch_distributed_checkpoint_that_is_not_whole(untied: Any, tmp_path: P
 def test_destination_not_empty(trainer_folder: Path, destination: Path) -> None:
     destination.mkdir(parents=True)
     (destination / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(ExportError, match=r"exists and is not empty \(1 entries, such as notes.txt\)"):
+    with pytest.raises(ExportError, match=r"exists and is not empty \(notes.txt is in it\)"):
         export_checkpoint(trainer_folder, destination)
     assert (destination / "notes.txt").read_text(encoding="utf-8") == "mine"
 

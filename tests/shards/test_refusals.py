@@ -131,7 +131,9 @@ def test_truncated_shard(size: int, tree: Any) -> None:
     cut(path, size)
     told = refused(source)
     assert str(path) in told
-    assert f"it has {size} bytes" in told
+    assert (
+        "is empty: it was not written to its end, or the disk was full" if not size else f"it has {size} bytes"
+    ) in told
 
 
 def test_truncated_tensor(tree: Any) -> None:
@@ -373,7 +375,7 @@ def test_destination_exists(tree: Any) -> None:
     destination = source.with_name("destination")
     destination.mkdir()
     (destination / "note").write_text("mine", encoding="utf-8")
-    with pytest.raises(ExportError, match=r"exists and is not empty \(1 entries, such as note\)"):
+    with pytest.raises(ExportError, match=r"exists and is not empty \(note is in it\)"):
         export_checkpoint(source, destination)
     assert [path.name for path in destination.iterdir()] == ["note"]
 
@@ -384,3 +386,40 @@ def test_several_files_at_once(tree: Any) -> None:
     assert report is not None
     assert len(report.files) > 4
     assert differing(contents(source.with_name("destination")), models.described("llama", 2).state) == []
+
+
+def test_destination_inside_the_source(tmp_path: Path) -> None:
+    """The source is never touched."""
+    generator.write_json_model(models.described("llama"), Case("json", tp=2), tmp_path / "source")
+    before = sorted(tmp_path.rglob("*"))
+    (tmp_path / "link").symlink_to(tmp_path / "source")
+    for destination in (tmp_path / "source" / "model", tmp_path / "link" / "deep" / "model"):
+        with pytest.raises(ExportError, match=r"is inside the source .*, which is never changed; choose another"):
+            export_checkpoint(tmp_path / "source", destination)
+    (tmp_path / "link").unlink()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_link_that_leads_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "source").symlink_to(tmp_path / "source")
+    with pytest.raises(ExportError, match=r"source does not exist\.$"):
+        export_checkpoint(tmp_path / "source", tmp_path / "model")
+
+
+def test_description_with_another_checksum(tmp_path: Path) -> None:
+    generator.write_json_model(models.described("llama"), Case("json", tp=2, xser=False), tmp_path / "source")
+    path = tmp_path / "source" / "shards" / "model" / "dp_rank_00_tp_rank_01_pp_rank_00.pt"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"lm_head", b"lm_tail", 1))
+    with pytest.raises(ExportError) as caught:
+        export_checkpoint(tmp_path / "source", tmp_path / "model")
+    assert str(caught.value) == f"{path} is damaged: data.pkl in it does not have its checksum."
+
+
+def test_names_that_are_not_text(tmp_path: Path) -> None:
+    source = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    generator.write_json_model(models.described("llama"), Case("json", tp=2), source)
+    destination = Path(os.fsdecode(os.fsencode(tmp_path) + b"/mod\xe8le"))
+    report = export_checkpoint(source, destination)
+    assert report is not None
+    assert (destination / "config.json").is_file()

@@ -35,6 +35,10 @@ class Destination:
             raise ExportError(f"{path} is a file, but the destination must be a folder.")
         if source is not None and (source == path or path in source.parents):
             raise ExportError(f"The destination {path} holds the source {source}; choose another folder.")
+        if source is not None and source in path.parents:
+            raise ExportError(
+                f"The destination {path} is inside the source {source}, which is never changed; choose another folder."
+            )
         if path.is_dir() and (inside := sorted(entry.name for entry in path.iterdir())):
             self._check_replaceable(inside)
         self._check_space(needed)
@@ -46,8 +50,8 @@ class Destination:
     def _check_replaceable(self, inside: list[str]) -> None:
         if not self.overwrite:
             raise ExportError(
-                f"{self.path} exists and is not empty ({len(inside)} entries, such as {inside[0]}); choose another "
-                f"folder or ask for overwriting."
+                f"{self.path} exists and is not empty ({inside[0]} is in it); choose another folder, or ask for "
+                f"overwriting (--overwrite)."
             )
         folders = [name for name in inside if (self.path / name).is_dir() and name != "additional_chat_templates"]
         if folders or not {CONFIG, ADAPTER_CONFIG}.intersection(inside):

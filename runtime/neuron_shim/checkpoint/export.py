@@ -136,12 +136,12 @@ def export_checkpoint(
     ranks = Ranks(parallel_device(source))
     if not ranks.writes and ranks.device is None:
         return None
-    target = Destination(Path(os.path.realpath(destination)), overwrite)
+    target = Destination(_real(destination), overwrite)
     plan: _Plan | None = None
     error: Exception | None = None
     try:
         if isinstance(source, Path) and ranks.writes:
-            target.check(source.resolve(), 0)  # before anything is read
+            target.check(_real(source), 0)  # before anything is read
         request = _request(source, merge_adapter, tokenizer, config, adapter)
         plan = _plan(source, code, limit, merge_adapter, request, _Copies(kv, progress), optimizer=optimizer)
         if ranks.writes:
@@ -266,9 +266,14 @@ def _merged(adapter: Checkpoint, merge: Any, request: Request, copies: _Copies) 
     return merged(adapter, copies.settled(open_source(Path(named).absolute(), of_base)))
 
 
+def _real(path: str | os.PathLike[str]) -> Path:
+    """Where it is. A link that leads to itself stays as it is, and is then no folder."""
+    return Path(os.path.realpath(path))
+
+
 def _checked(plan: _Plan, source: Any, target: Destination) -> _Plan:
     small = sum(file.stat().st_size if isinstance(file, Path) else len(file) for file in plan.companions.values())
-    notes = target.check(source.resolve() if isinstance(source, Path) else None, plan.all_bytes + small)
+    notes = target.check(_real(source) if isinstance(source, Path) else None, plan.all_bytes + small)
     return plan.noting(notes)
 
 

@@ -113,6 +113,8 @@ def _no_zip(path: Path) -> str:
     with open(path, "rb") as file:
         first = file.read(4)
         length = file.seek(0, io.SEEK_END)
+    if not length:
+        return f"{path} is empty: it was not written to its end, or the disk was full."
     if first[:2] == b"PK":
         return f"{path} is cut short or damaged: it has {length} bytes and no table of contents at its end."
     if first[:1] == b"\x80":
