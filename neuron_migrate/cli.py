@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from neuron_migrate import interrupts
+from neuron_migrate import completion, interrupts
 from neuron_migrate.configuration import Configurations
 from neuron_migrate.discover import discover
 from neuron_migrate.gitignore import PatternError
@@ -80,15 +80,29 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_STATUS)
-@click.argument("paths", metavar="PATH...", nargs=-1)
+@click.argument("paths", metavar="PATH...", nargs=-1, shell_complete=completion.files)
 @click.option("--diff", is_flag=True, help="Show what would change; write nothing.")
 @click.option("--check", is_flag=True, help="List what would change; write nothing.")
 @click.option("-i", "--interactive", is_flag=True, help="Ask about each change before it is written.")
-@click.option("--select", metavar="CODES", multiple=True, help="Run only these rules, as in NM1,NM214.")
-@click.option("--ignore", metavar="CODES", multiple=True, help="Do not run these rules.")
+@click.option(
+    "--select",
+    metavar="CODES",
+    shell_complete=completion.codes,
+    multiple=True,
+    help="Run only these rules, as in NM1,NM214.",
+)
+@click.option(
+    "--ignore", metavar="CODES", shell_complete=completion.codes, multiple=True, help="Do not run these rules."
+)
 @click.option("--annotate", is_flag=True, help="Also write what to review into the files.")
 @click.option("--no-shim", is_flag=True, help="Write plain lines where neuron_shim would be imported.")
-@click.option("--target", metavar="LIBRARY=VERSION", multiple=True, help="Write for an older transformers or TRL.")
+@click.option(
+    "--target",
+    metavar="LIBRARY=VERSION",
+    shell_complete=completion.libraries,
+    multiple=True,
+    help="Write for an older transformers or TRL.",
+)
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Skip files, as a line of .gitignore does.")
 @click.option("--skip-unknown", is_flag=True, help="Pass over named files of other kinds, for hooks.")
 @click.option("--stdin-filename", metavar="NAME", help="What to call the text read from '-'.")
@@ -96,14 +110,23 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
 @click.option("-j", "--jobs", metavar="N", type=click.IntRange(min=1), help="Use at most N processes.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="How the run is told.")
 @click.option("--statistics", is_flag=True, help="Tell only the counts, not each finding.")
-@click.option("--report", metavar="FILE", help="Also write a summary to this .md or .html file.")
+@click.option(
+    "--report", metavar="FILE", shell_complete=completion.files, help="Also write a summary to this .md or .html file."
+)
 @click.option("--verify", is_flag=True, help="Also tell what the installed libraries lack.")
-@click.option("--python", metavar="PATH", help="With --verify: the interpreter that has the libraries.")
+@click.option(
+    "--python",
+    metavar="PATH",
+    shell_complete=completion.files,
+    help="With --verify: the interpreter that has the libraries.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Tell only errors and what to do by hand.")
 @click.option("-v", "--verbose", is_flag=True, help="Also tell each rewritten reference.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
 @click.option("--list-rules", is_flag=True, help="List the rules and exit.")
-@click.option("--explain", metavar="CODE", help="Explain a rule, with examples, and exit.")
+@click.option(
+    "--explain", metavar="CODE", shell_complete=completion.codes, help="Explain a rule, with examples, and exit."
+)
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
 )
