@@ -15,6 +15,10 @@ def excluding(globs: Iterable[str]) -> Patterns:
     patterns = []
     for glob in globs:
         try:
+            if not glob.strip():
+                raise PatternError("it is empty")
+            if ".." in glob.split("/"):
+                raise PatternError("it leads out of the directory")
             pattern = gitignore.parse(os.fsencode(glob))
         except PatternError as error:
             raise PatternError(f"{glob!r} can never match: {error}") from error

@@ -2,7 +2,7 @@
 
 It runs in that interpreter as a script, so it imports nothing but the standard library and, when asked about them, the
 libraries. Each line of standard input is a JSON list of uses (``neuron_codemods.library_uses.Use`` as objects); each
-line of standard output is a list of the same length: what is wrong with each use, or null.
+line of standard output that bears the sign is a list of the same length: what is wrong with each use, or null.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ import sys
 import warnings
 from functools import cache
 from typing import Any
+
+SIGN = "neuron-migrate: "
+"""What an answer begins with: an interpreter may have something to say of its own when it starts."""
 
 
 def answer(use: dict[str, Any]) -> str | None:
@@ -127,7 +130,7 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     warnings.simplefilter("ignore")
     for line in sys.stdin:
-        print(json.dumps([answer(use) for use in json.loads(line)]), file=answers, flush=True)
+        print(SIGN + json.dumps([answer(use) for use in json.loads(line)]), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from neuron_migrate.documents.python import decode
 from neuron_migrate.lines import line_in_new_text
 from neuron_migrate.positions import moved
 from neuron_migrate.results import FileResult
+from neuron_migrate.verify.probe import SIGN
 
 if TYPE_CHECKING:
     from neuron_codemods.library_uses import Use
@@ -85,7 +86,7 @@ class Verifier:
         assert self._process.stdout is not None
         try:
             print(json.dumps([asdict(use) for use in uses]), file=self._process.stdin, flush=True)
-            line = self._process.stdout.readline()
+            line = next((line for line in self._process.stdout if line.startswith(SIGN)), "")
         except OSError:
             line = ""
         if not line:
@@ -93,5 +94,5 @@ class Verifier:
             self._said.seek(0)
             last = self._said.read().strip().splitlines()[-1:] or ["it ended without a word"]
             raise VerifyError(f"{self._python!r} cannot tell what its libraries have: {last[0]}")
-        answers: list[str | None] = json.loads(line)
+        answers: list[str | None] = json.loads(line.removeprefix(SIGN))
         return answers

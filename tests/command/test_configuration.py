@@ -121,6 +121,7 @@ def test_standard_input_belongs_to_the_current_directory(project: Project) -> No
         ),
         ('select = ["NM9"]', "no rule has the code or prefix 'NM9'"),
         ('exclude = ["a["]', "the pattern 'a[' can never match"),
+        ('per-file-ignores = {"../x" = ["NM1"]}', "the pattern '../x' can never match: it leads out of the directory"),
         ("select = [", "cannot be read: "),
     ],
 )

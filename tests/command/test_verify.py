@@ -117,3 +117,11 @@ def test_an_interpreter_that_cannot_answer_is_wrong_usage(project: Project) -> N
     assert ended.status == 2
     assert "'/bin/false' cannot tell what its libraries have: it ended without a word" in ended.err
     assert project.run(".", "--python", "python3").status == 2
+
+
+def test_what_an_interpreter_says_when_it_starts_is_no_answer(check: object, tmp_path: Path) -> None:
+    noisy = tmp_path / "noisy"
+    noisy.write_text(f'#!/bin/sh\necho Welcome to the cluster\necho [null]\nexec {sys.executable} -S "$@"\n')
+    noisy.chmod(0o755)
+    ended = check("from transformers import Trainer\n", "--python", str(noisy))  # type: ignore[operator]
+    assert told(ended) == ["a.py:1:26: NM009 manual transformers is not installed."]
