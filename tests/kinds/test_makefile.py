@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_codemods import Outcome, migrate_text
+from neuron_codemods import ModuleFacts, Outcome, Project, migrate_text
+from neuron_codemods.project import Script
 
 
 def makefile(text: str) -> str:
@@ -109,6 +110,30 @@ train:
 \tcd $$(pwd) && HF_DEACTIVATE_ASYNC_LOAD=1 torchrun other.py --warmup_steps $(W)
 """
     assert makefile(before) == after
+
+
+def test_a_variable_that_is_the_command() -> None:
+    before = """TP ?= 8
+RUN = torchrun train.py --zero_1
+FLAGS = --tensor_parallel_size $(TP) --x 1
+all: a ; @$(RUN) $(FLAGS)
+b:
+\tif [ -n "$$X" ]; then \\
+\t  neuron_parallel_compile $(RUN) $(FLAGS); \\
+\tfi
+"""
+    after = """TP ?= 8
+RUN = torchrun train.py
+FLAGS = --x 1
+all: a ; @TP_SIZE=$(TP) $(RUN) $(FLAGS)
+b:
+\tif [ -n "$$X" ]; then \\
+\t  :; \\
+\tfi
+"""
+    project = Project((ModuleFacts("train.py", script=Script(parses=True)),))
+    assert migrate_text("makefile", before, project=project).text == after
+    assert not migrate_text("makefile", after, project=project).changed
 
 
 def test_findings_are_where_the_words_are() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -420,3 +421,48 @@ def test_of_several_scripts_the_one_near_the_launcher_is_meant() -> None:
         for path in ("a/run.sh", "a/scripts/x/run.sh", "a/scripts/run.sh"):
             assert migrate_text("shell", text, path=path, project=project).changed
         assert not migrate_text("shell", text, path="b/run.sh", project=project).changed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{g} && {g}", ":"),
+        ("{g} && ls", "ls"),
+        ("ls && {g}", "ls"),
+        ("{g} && {g} && ls", "ls"),
+        ("{g} && ls && {g}", "ls"),
+        ("ls && {g} && {g} && id", "ls && id"),
+        ("ls && {g} && {g}", "ls && :"),
+        ("{g} && {g} || exit 1", ": || exit 1"),
+        ("if a; then {g} && {g}; fi", "if a; then :; fi"),
+    ],
+)
+def test_chains_of_commands(before: str, after: str) -> None:
+    for gone in ("export NEURON_FUSE_SOFTMAX=1", "pip install libneuronxla", "optimum-cli neuron cache list"):
+        assert shell(f"{before.format(g=gone)}\n") == f"{after}\n"
+    mixed = before.replace("{g}", "export NEURON_FUSE_SOFTMAX=1", 1).replace("{g}", "pip install libneuronxla")
+    assert shell(f"{mixed}\n") in (f"{after}\n", "ls\n" if after == "ls && :" else f"{after}\n")
+
+
+def test_launches_behind_a_variable_or_a_function() -> None:
+    known = Project((ModuleFacts("train.py", script=Script(parses=True)),))
+    text = 'RUN="torchrun train.py --zero_1"\n$RUN --tensor_parallel_size 8\nnohup ${RUN} --async_save &\n$OTHER x\n'
+    assert shell(text, known) == 'RUN="torchrun train.py"\nTP_SIZE=8 $RUN\nnohup ${RUN} &\n$OTHER x\n'
+    assert "TP_SIZE=8" in shell(text)
+    text = (
+        '# Neuron\n\nrun() {\n  torchrun train.py --zero_1 "$@"\n}\nrun --tensor_parallel_size 8\nother --async_save\n'
+    )
+    assert shell(text).endswith(f"\nTP_SIZE=8 {ASYNC} run\nother --async_save\n")
+
+
+def test_flags_in_expansions_are_told() -> None:
+    assert findings("torchrun train.py ${X:+--zero_1} --x\n", "NM401")[0].outcome.value == "manual"
+
+
+@pytest.mark.parametrize("head", ["ssh -q host", "bash", "sudo bash -s", "srun python -", "docker exec -i c sh"])
+def test_here_documents_that_a_program_reads(head: str) -> None:
+    program = "from optimum.neuron import NeuronTrainer\n" if "python" in head else "torchrun a.py --zero_1\n"
+    text = f"{head} <<'EOF'\n{program}EOF\n"
+    assert not re.search("optimum|zero_1", shell(text))
+    text = f"ssh host ls <<'EOF'\n{program}EOF\n"
+    assert shell(text) == text

@@ -92,6 +92,22 @@ def test_what_stays(text: str) -> None:
     assert migrate_text("yaml", text, project=TRAINS).text == text
 
 
+def test_templates_are_passed_over() -> None:
+    text = (
+        "{{- if .Values.neuron }}\nenv:\n  {{- range $k, $v := .Values.env }}\n  - name: {{ $k }}\n"
+        "    value: {{ $v }}\n  {{- end }}\n  - name: NEURON_FUSE_SOFTMAX\n    value: {{ .Values.é }}\n  {{- end }}\n"
+        "command: [torchrun, '{{ .S }}', train.py, --zero_1]\nargs: ['torchrun train.py --zero_1 --x {{ .X }}']\n"
+    )
+    after = migrate_text("yaml", text, project=TRAINS).text
+    assert after == (
+        text.replace("  - name: NEURON_FUSE_SOFTMAX\n    value: {{ .Values.é }}\n", "")
+        .replace("[torchrun, '{{ .S }}', train.py, --zero_1]", '["torchrun", "{{ .S }}", "train.py"]')
+        .replace("--zero_1 ", "")
+        .replace("['torchrun train.py --x {{ .X }}']", '["torchrun train.py --x {{ .X }}"]')
+    )
+    assert migrate_text("yaml", after, project=TRAINS).text == after
+
+
 def test_variables_for_a_person_get_a_marker_above_them() -> None:
     text = "env:\r\n  - name: NEURON_RT_NUM_CORES\r\n    value: 2\r\n"
     _, marker, *rest = migrated(text).split("\r\n")

@@ -26,13 +26,15 @@ _ASSIGNMENT = re.compile(
     r"(?P<head>[ ]*(?:export[ ]+)?(?P<name>[A-Za-z_]\w*))[ \t]*(?P<sign>\+?)(?:\?|:{0,3})=[ \t]*"
     r"(?P<value>(?:[^#\\]|\\[^\n]|\\\r?\n)*?)(?P<rest>[ \t]*(?:#[^\n]*)?\r?\n?)"
 )
+_COMMAND = re.compile(r"[^;#=]*;[ \t]*[@+-]*[ \t]*")
+"""What stands before the first command of a recipe on the line of its target."""
 _EXPORT = re.compile(r"(?:un)?export(?:[ \t]+\w+)+[ \t]*(?:#.*)?\s*")
 _EXPANSION = re.compile(r"\$\$|\$\((?P<round>\w+)\)")
-_PART = re.compile(r"((?s:.+?)(?: #:(\d+)\r?(?:\n|\Z)|\Z))")
+_PART = re.compile(r"((?s:.+?)(?:[ \t]#:(\d+)\r?(?:\n|\Z)|\Z))")
 """A part of the script up to the comment by which it is known: the number of its line."""
 _TRAILING = re.compile(r"[ \t]+(?=[\r\n]|\Z)")
 """What stood before a word that is gone."""
-_WORD = re.compile(r"(?m:^[ \t]*(?:#.*|export \w+=[^\"'\n]*)\n)|\$\{\w+\}|=[\"']|[\"'\n]|[^\S\n]+|[^\s\"'=$]+|.")
+_WORD = re.compile(r"(?m:^[ \t]*(?:#.*|export \w+=[^\"'\n]*)\n)|\$\{\w+\}|=[\"']|[\"'\n\t]|[^\S\n\t]+|[^\s\"'=$]+|.")
 
 
 def parse(text: str, path: str) -> Makefile:
@@ -99,9 +101,13 @@ class Makefile(Parsed):
         """A line that is not of a recipe: a variable, also of a target, or nothing for a shell."""
         text = self.text[start:end]
         assigned = _ASSIGNMENT.fullmatch(self.text, after, end)
+        command = _COMMAND.match(self.text, after, end) if after > start and assigned is None else None
         quote = "'" if assigned is not None and '"' in assigned["value"] else '"'
         if _EXPORT.fullmatch(text):
             yield _Piece(start, end, text)
+        elif command is not None:
+            yield _Piece(start, command.end(), ":;\t")
+            yield from self._expanded(command.end(), end)
         elif assigned is None or quote in assigned["value"] or "`" in assigned["value"]:
             for line, begin in zip(Text(text).lines, Text(text).line_starts, strict=False):
                 content = line.rstrip("\r\n")
@@ -109,7 +115,7 @@ class Makefile(Parsed):
                 yield _Piece(start + begin + len(content), start + begin + len(line), line[len(content) :])
         else:
             head, value, rest = (assigned.span(group) for group in ("head", "value", "rest"))
-            yield _Piece(start, after, ":; " if after > start else "")
+            yield _Piece(start, after, ":;\t" if after > start else "")
             yield _Piece(*head, self.text[slice(*head)])
             yield _Piece(head[1], value[0], f"{assigned['sign']}={quote}")
             yield from self._expanded(*value)
@@ -216,5 +222,5 @@ def _differences(words: Sequence[str], new: str) -> Iterator[tuple[int, int, str
 
 def _plain(script: str) -> str:
     """A script without what a makefile does not have: quotes, numbers, what a target's variable leaves behind it."""
-    plain = re.sub(r" #:\d+\r?$|[\"'\r]", "", script, flags=re.MULTILINE)
+    plain = re.sub(r"[ \t]#:\d+\r?$|[\"'\r]", "", script, flags=re.MULTILINE)
     return re.sub(r"(?<=^:);$", "", re.sub(r"[ \t]+$", "", plain, flags=re.MULTILINE), flags=re.MULTILINE)

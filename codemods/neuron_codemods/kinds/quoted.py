@@ -96,7 +96,7 @@ def _in_single_quotes(text: str) -> str:
 
 def _in_double_quotes(raw: str) -> tuple[str, Callable[[str], str]] | None:
     inner, outer = "\\$" in raw, re.search(r"(?<!\\)(?:\\\\)*\$", raw) is not None
-    if (inner and outer) or "`" in raw:
+    if (inner and outer) or "`" in raw or "$(" in raw:
         return None
     escaped = r'(["$])' if inner else r'(["])'
 

@@ -121,6 +121,9 @@ class Shell(Parsed):
         self.root = self._tree.root
         self._removed: list[tuple[int, int]] = []
         self._gone: set[tuple[int, int]] = set()
+        self._cut_ahead: set[tuple[int, int]] = set()
+        self._cut_back: set[tuple[int, int]] = set()
+        """Commands that go with the ``&&`` behind them, and with the one before them."""
         self._children: dict[int, tuple[list[Any], list[int]]] = {}
 
     # Places -------------------------------------------------------------------------------------------------------
@@ -339,10 +342,23 @@ class Shell(Parsed):
         return self._removed_statement(body, node)
 
     def _out_of_list(self, parent: Any, siblings: list[Any], node: Any) -> Edit:
-        (left, right) = siblings
-        if node == left:
-            return Edit.delete((self.span(left)[0], self.span(right)[0]))
-        return Edit.delete((self.span(left)[1], self.span(right)[1]))
+        """Take a command out of a chain of ``&&``: up to the next one, or from the one before it if it is the last."""
+        (left, right), around = siblings, parent.parent
+        if node == right and around is not None and around.type == "list" and around.children[0] == parent:
+            operator = next(child.type for child in around.children if not child.is_named)
+            following = around.named_children[-1] if operator == "&&" else None
+        else:
+            following = right if node == left else None
+        before = left.named_children[-1] if node == right and left.type == "list" else left
+        start, end = self.span(node)
+        neighbour = following if following is not None else before
+        crossing = self.span(neighbour) in (self._cut_back if following is not None else self._cut_ahead)
+        (self._cut_ahead if following is not None else self._cut_back).add((start, end))
+        if crossing:  # what stands between the two goes with the other
+            return Edit.replace((start, end), ":")
+        if following is not None:
+            return Edit.delete((start, self.span(following)[0]))
+        return Edit.delete((self.span(left)[1], end))
 
     def _removed_statement(self, body: Any, node: Any) -> Edit:
         start, end = self.span(node)
@@ -500,9 +516,12 @@ class Shell(Parsed):
             return None
         if words[0] == "tee" and arguments:
             return _kind(arguments[0])
-        if _PYTHON.fullmatch(words[0]) and not arguments:
+        if words[0] == "ssh" and len(arguments) == 1:
+            return "shell"
+        last = next((word for word in reversed(words) if not word.startswith("-")), "")
+        if _PYTHON.fullmatch(last):
             return "python"
-        return "shell" if words[0] in quoted.SHELLS and not arguments else None
+        return "shell" if last.rpartition("/")[2] in quoted.SHELLS else None
 
     def _tabbed(self, kind: str, start: int, end: int) -> Region:
         inner = Text(self.text[start:end])

@@ -1,7 +1,7 @@
 """YAML: manifests of Kubernetes and Compose, workflows, SageMaker and conda files.
 
-Read with tree-sitter, which says for every scalar where it stands; a template that is no YAML yet is told by
-``unread``.
+Read with tree-sitter, which says for every scalar where it stands; a template that is no YAML even where its
+expressions are passed over is told by ``unread``.
 Commands and the values of environment variables are shell, wherever they stand. https://yaml.org/spec/1.2.2/
 """
 
@@ -29,6 +29,12 @@ _VARIABLES = frozenset(("env", "environment", "environment_variables", "envs", "
 """Keys under which environment variables stand."""
 _SCALARS = ("plain_scalar", "double_quote_scalar", "single_quote_scalar")
 _PLAIN = re.compile(r"[^\s\"'`@%&*!|>{}\[\],#?:-][^\n]*")
+_TEMPLATE = re.compile(
+    r"^(?P<indentation>[ \t]*)(?P<line>(?:\{\{[^{}\n]*\}\}|\{%[^\n]*?%\})(?=[ \t]*\r?$))"
+    r"|\$?\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}",
+    re.MULTILINE,
+)
+"""Expressions and statements of Helm, Jinja and the like, and lines of nothing else."""
 _FOLD = " \\"
 """What makes the shell read on where a line of a folded block ends."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -36,7 +42,13 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 def parse(text: str, path: str) -> Yaml:
     """A YAML file; a part that cannot be read is told by ``unread``."""
-    return Yaml(text, Tree(text, "tree_sitter_yaml", "YAML files"))
+    return Yaml(text, Tree(_TEMPLATE.sub(_stand_in, text), "tree_sitter_yaml", "YAML files"))
+
+
+def _stand_in(template: re.Match[str]) -> str:
+    """As many characters, which YAML takes for a comment where a template has the line, and for a word elsewhere."""
+    indentation, body = template["indentation"] or "", template[0][len(template["indentation"] or "") :]
+    return indentation + ("#" if template["line"] is not None else "x") * len(body)
 
 
 @dataclass(frozen=True)
@@ -196,7 +208,7 @@ class Yaml(Parsed):
             keys = self._keys(node)
             if keys and keys[-1].lower() in _COMMANDS:
                 words = [scalar.value for scalar in self.scalars if _inside(scalar.node, node)]
-                if words and len(words) == len(node.named_children):
+                if words and len(words) == len(node.named_children) and " " not in words[0].strip():
                     found.append((node, words))
         return found
 
@@ -239,7 +251,7 @@ class Yaml(Parsed):
                 yield from (pair for pair in node.children if pair.type == "block_mapping_pair")
 
     def _variable(self, node: Node, name: str, value: str) -> Iterator[Region]:
-        start, end = self.tree.span(node)
+        start, end = self.tree.span(node)[0], self.tree.offset(_end(node))
         line, last = self.line_start(start), self.line_end(max(end - 1, start))
         if self.text[line:start].strip() or not _NAME.fullmatch(name) or "\n" in value:
             return
@@ -257,7 +269,7 @@ class Yaml(Parsed):
         yield Region("shell", line, last, command, restore, self._fixed(start))
 
     def _plain(self, node: Node) -> str:
-        text = self.tree.text_of(node).strip()
+        text = self.text[slice(*self.tree.span(node))].strip()
         return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
     # Places -------------------------------------------------------------------------------------------------------
@@ -280,6 +292,12 @@ def _item(node: Node) -> Node | None:
     while above is not None and above.type in ("flow_node", "block_node"):
         above = above.parent
     return above if above is not None and above.type == "block_sequence_item" else None
+
+
+def _end(node: Node) -> int:
+    """The byte where a node ends, without the comments behind what it holds."""
+    children = [child for child in node.children if child.type != "comment"]
+    return _end(children[-1]) if children else node.end_byte
 
 
 def _inside(node: Node, outer: Node) -> bool:

@@ -9,6 +9,7 @@ https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Train
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -44,6 +45,7 @@ _UNMISTAKABLE = frozenset(
     )
 )
 """Flags that no other program has."""
+_INSIDE = re.compile(rf"--(?:{'|'.join(sorted(_UNMISTAKABLE))})\b")
 
 ASYNC = "HF_DEACTIVATE_ASYNC_LOAD"
 _TRUE = frozenset(("true", "1", "yes", "y", "t"))
@@ -106,6 +108,11 @@ def _elsewhere(shell: Shell, handled: set[int]) -> Iterator[Change]:
             handled.add(word.start)
             message = f"{word.raw} is a flag of Optimum Neuron: take it out of what reaches the script."
             yield Change(Outcome.MANUAL, (word.start, word.end), message)
+        elif word.value is None and not word.raw.startswith(("--", '"', "'")):
+            found = _INSIDE.search(word.raw)
+            if found is not None:
+                message = f"{found[0]} is a flag of Optimum Neuron: take it out of this expansion."
+                yield Change(Outcome.MANUAL, (word.start, word.end), message)
 
 
 def _arguments(shell: Shell, launch: Launch) -> Iterator[_Words]:

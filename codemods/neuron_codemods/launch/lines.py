@@ -85,7 +85,31 @@ def launches(shell: Shell) -> tuple[Launch, ...]:
             words = assignment.words
             held = Command(words[0].start, words[-1].end, words, (), assignment.node)
             found += [replace(launch, in_value=True) for launch in _launch(shell, held)]
+    known = {launch.command.start for launch in found}
+    by_name = _by_name(shell, found)
+    for command in shell.commands:
+        for index, word in enumerate(command.words):
+            meant = by_name.get(word.raw.strip("\"'"))
+            if meant is not None and command.start not in known and (not index or _is_launcher(command.name)):
+                found.append(replace(meant, command=command, launcher=index, script=index, in_value=False))
+                break
     return tuple(found)
+
+
+def _by_name(shell: Shell, found: Sequence[Launch]) -> dict[str, Launch]:
+    """The launches that are started by an expansion of a variable, or by a function that gets the arguments."""
+    names: dict[str, Launch] = {}
+    for launch in found:
+        if launch.in_value:
+            name = shell.raw(launch.command.node.child_by_field_name("name"))
+            names |= {f"${name}": launch, f"${{{name}}}": launch}
+            continue
+        node = launch.command.node.parent
+        while node is not None and node.type != "function_definition":
+            node = node.parent
+        if node is not None and any(word.raw.strip('"') in ("$@", "$*") for word in launch.arguments):
+            names[shell.raw(node.child_by_field_name("name"))] = launch
+    return names
 
 
 def _launch(shell: Shell, command: Command) -> Iterator[Launch]:
@@ -149,7 +173,7 @@ def is_concerned(shell: Shell, launch: Launch, facts: ModuleFacts | None) -> boo
     if "vllm" in shell.text[launch.command.start : launch.command.end]:
         return False
     flags = {flag_name(word) for word in launch.arguments}
-    for assignment in variables_of(shell, launch.arguments):
+    for assignment in variables_of(shell, launch.command.words):
         flags |= {flag_name(word) for word in assignment.words}
     if flags & _DISTINCT or wraps(launch.command):
         return True
