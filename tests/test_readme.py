@@ -348,6 +348,29 @@ def test_the_library_is_used_as_shown(capsys: pytest.CaptureFixture[str]) -> Non
     assert "from transformers import Trainer\n" in capsys.readouterr().out
 
 
+def test_the_stream_from_python(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (block,) = (block for block in blocks("python") if "migrate_paths" in block.text)
+    (tmp_path / "src").mkdir()
+    texts = {
+        "a.py": "from optimum.neuron import NeuronTrainer\n",
+        "b.py": 'import importlib\n\nimportlib.import_module("optimum.neuron")\n',
+        "c.py": "from optimum.neuron import (\n",
+        "d.py": "import os\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / "src" / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block.text, "README.md", "exec"), {})
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
+        ["src/b.py:3:25:", "NM005"],
+        ["src/c.py:", "not"],
+    ]
+    assert (tmp_path / "src" / "a.py").read_text() == "from transformers import Trainer\n"
+    assert (tmp_path / "src" / "b.py").read_text() == texts["b.py"]
+
+
 def test_the_hook_is_one_of_ours() -> None:
     yaml = pytest.importorskip("yaml")
     ours = {hook["id"] for hook in yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
