@@ -1,7 +1,7 @@
 """Load a converted folder where there is only torch, transformers and safetensors:
 
-python -I reload.py FOLDER REFERENCE            a model, and the original folder
-python -I reload.py FOLDER REFERENCE ADAPTER    an adapter on the original model, and the original adapter
+python -I reload.py FOLDER REFERENCE [FOLDER REFERENCE ...]    models, and the original folder of each
+python -I reload.py FOLDER REFERENCE ADAPTER                   an adapter on the original model, and the original one
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import json
 import sys
 from pathlib import Path
 
-folder, reference, *adapter = sys.argv[1:]
+folders = sys.argv[1:]
+adapter = len(folders) == 3
 HIDDEN = ["neuron_shim", "neuron_codemods", "neuron_migrate", "trl", "datasets", "diffusers"]
 if not adapter:
     HIDDEN += ["peft", "accelerate"]
@@ -36,13 +37,21 @@ def logits(model: torch.nn.Module) -> torch.Tensor:
         return model(words, **also).logits
 
 
+def equal(found: torch.Tensor, wanted: torch.Tensor) -> bool:
+    assert found.isfinite().all()
+    return torch.equal(found, wanted)
+
+
 if adapter:
     from peft import PeftModel
 
+    folder, reference, original = folders
     found = logits(PeftModel.from_pretrained(loaded(reference), folder).eval())
-    wanted = logits(PeftModel.from_pretrained(loaded(reference), adapter[0]).eval())
+    wanted = logits(PeftModel.from_pretrained(loaded(reference), original).eval())
     plain = logits(loaded(reference))
     assert not torch.equal(found, plain), "the adapter does nothing"
+    told = {folder: equal(found, wanted)}
 else:
-    found, wanted = logits(loaded(folder)), logits(loaded(reference))
-print(json.dumps({"equal": torch.equal(found, wanted), "shape": list(found.shape)}))
+    pairs = zip(folders[::2], folders[1::2], strict=True)
+    told = {folder: equal(logits(loaded(folder)), logits(loaded(reference))) for folder, reference in pairs}
+print(json.dumps(told))
