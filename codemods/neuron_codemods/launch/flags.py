@@ -32,7 +32,7 @@ RULE = Rule(
     kind="shell",
 )
 
-_UNMISTAKABLE = frozenset(
+UNMISTAKABLE = frozenset(
     (
         "zero_1",
         "skip_cache_push",
@@ -45,7 +45,7 @@ _UNMISTAKABLE = frozenset(
     )
 )
 """Flags that no other program has."""
-_INSIDE = re.compile(rf"--(?:{'|'.join(sorted(_UNMISTAKABLE))})\b")
+_INSIDE = re.compile(rf"--(?:{'|'.join(sorted(UNMISTAKABLE))})\b")
 
 ASYNC = "HF_DEACTIVATE_ASYNC_LOAD"
 _TRUE = frozenset(("true", "1", "yes", "y", "t"))
@@ -103,8 +103,8 @@ def _elsewhere(shell: Shell, handled: set[int]) -> Iterator[Change]:
     holders = [command.words[1:] for command in shell.commands if command.name not in ONLY_SHOWN]
     holders += [assignment.words for assignment in shell.assignments]
     for word in (word for words in holders for word in words):
-        row, _ = _row(flag_name(word))
-        if row is not None and row.name in _UNMISTAKABLE and word.start not in handled:
+        row, _ = row_of(flag_name(word))
+        if row is not None and row.name in UNMISTAKABLE and word.start not in handled:
             handled.add(word.start)
             message = f"{word.raw} is a flag of Optimum Neuron: take it out of what reaches the script."
             yield Change(Outcome.MANUAL, (word.start, word.end), message)
@@ -131,7 +131,7 @@ def _in_words(shell: Shell, words: _Words, facts: ModuleFacts | None, moved: _Mo
     while index < len(words.words):
         word = words.words[index]
         name = flag_name(word)
-        row, negated = _row(name)
+        row, negated = row_of(name)
         if row is None or name in own or row.name in own:
             index += 1
             continue
@@ -180,7 +180,8 @@ def _orphans(shell: Shell, words: _Words, gone: Sequence[Edit]) -> Iterator[tupl
         line = stop
 
 
-def _row(name: str) -> tuple[Row | None, bool]:
+def row_of(name: str) -> tuple[Row | None, bool]:
+    """The row of a flag, and whether it is the negated form of it: ``no_zero_1``."""
     for sort in ("neuron flag", "flag"):
         table = rows(sort)
         if name in table:
