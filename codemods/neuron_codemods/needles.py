@@ -11,8 +11,10 @@ ROOT = b"euron"
 
 NEEDLES: tuple[bytes, ...] = (
     *(b"optimum", b"Neuron", b"neuron-migrate", b"torch_neuron", b"neuronx_distributed", b"transformers_neuronx"),
+    *(b"huggingface-neuronx", b"-training-neuronx", b"-inference-neuronx"),
 )
-"""An import; a name taken from another file of the project; a marker or a suppression; packages only for Neuron."""
+"""An import; a name taken from another file of the project; a marker or a suppression; packages only for Neuron;
+images of containers."""
 
 ASKED_FOR: dict[str, tuple[bytes, ...]] = {
     "NM6": (b"torch_xla",),

@@ -140,11 +140,16 @@ def _is_launcher(name: str) -> bool:
 
 
 def facts_of(launch: Launch, project: Project) -> ModuleFacts | None:
-    """What is known of the script that is started: of several with its name, the one nearest to the launcher."""
-    found = project.scripts.get(launch.name, [])
-    parts = tuple(part for part in PurePath(launch.path).parts if part != "..")
+    """What is known of the script that is started."""
+    return nearest(launch.name, launch.path, launch.launcher_path, project)
+
+
+def nearest(name: str, path: str, launcher: str, project: Project) -> ModuleFacts | None:
+    """What is known of a script by its file name and path: of several, the one nearest to the launcher."""
+    found = project.scripts.get(name, [])
+    parts = tuple(part for part in PurePath(path).parts if part != "..")
     meant = [facts for facts in found if PurePath(facts.path).parts[-len(parts) :] == parts]
-    folders = PurePath(launch.launcher_path).parent.parts
+    folders = PurePath(launcher).parent.parts
 
     def distance(facts: ModuleFacts) -> int:
         own = PurePath(facts.path).parent.parts
