@@ -33,7 +33,7 @@ from neuron_codemods.values import (
 )
 
 RULE = Rule(
-    code="NM408",
+    code="NM409",
     name="sagemaker-job",
     summary="Estimators and models of the SageMaker SDK: hyperparameters, environment, images, instances.",
     url="https://sagemaker.readthedocs.io/en/stable/api/training/estimators.html",
@@ -204,7 +204,7 @@ job.fit()
         f"""from sagemaker.huggingface import HuggingFace
 
 hyperparameters = {{"epochs": 3, "eval_strategy": "no"}}
-# TODO(neuron-migrate NM408): {ADVICE.rstrip(".")}: {RULE.url}
+# TODO(neuron-migrate NM409): {ADVICE.rstrip(".")}: {RULE.url}
 job = HuggingFace(
     entry_point="train.py",
     instance_type="ml.trn1.32xlarge",
@@ -228,7 +228,7 @@ HuggingFaceModel(image_uri=image, role="r").deploy(instance_type="ml.inf2.48xlar
 """,
         f"""from sagemaker.huggingface import HuggingFaceModel, get_huggingface_llm_image_uri
 
-# TODO(neuron-migrate NM408): {ADVICE.rstrip(".")}: {RULE.url}
+# TODO(neuron-migrate NM409): {ADVICE.rstrip(".")}: {RULE.url}
 image = get_huggingface_llm_image_uri("huggingface-neuronx", version="0.0.25")
 HuggingFaceModel(image_uri=image, role="r").deploy(instance_type="ml.inf2.48xlarge")
 """,
