@@ -93,6 +93,7 @@ class _Walk:
             yield FileResult(shown, problem=Problem("this is neither a regular file nor a directory"))
 
     def _directory(self, shown: str, real: str, ignores: Ignores | None) -> Iterator[Found | FileResult]:
+        self._top = _join(real, "")
         # A stack, not recursion: a tree may be deeper than Python's limit.
         stack: list[_Level] = []
         descend: tuple[str, str] | None = (shown, real)
@@ -139,7 +140,7 @@ class _Walk:
                         entries.append(_Entry(name, True, None))
                 else:
                     kind = by_name(name)
-                    if (kind is not None or may_be_a_script(name)) and _is_file(entry):
+                    if (kind is not None or may_be_a_script(name)) and _is_file(entry) and not self._leads_out(entry):
                         entries.append(_Entry(name, False, kind))
         entries.sort()
         if root:
@@ -149,6 +150,10 @@ class _Walk:
         elif has_patterns and ignores is not None:
             ignores = ignores.enter(real)
         return _Level(shown, real, ignores, iter(entries))
+
+    def _leads_out(self, entry: os.DirEntry[str]) -> bool:
+        """Whether a link leads out of the directory that was given: what is there was not."""
+        return entry.is_symlink() and not os.path.realpath(entry.path).startswith(self._top)
 
     def _out(self, real: str, ignores: Ignores | None, *, directory: bool) -> bool:
         if self._exclude is not None:

@@ -8,11 +8,13 @@ run.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from neuron_migrate import collector
@@ -48,7 +50,8 @@ class Pool:
         self.close()
         try:
             executor = self._started(work)
-            futures = [executor.submit(_batch, batch) for batch in batches]
+            with _elsewhere():
+                futures = [executor.submit(_batch, batch) for batch in batches]
         except BrokenProcessPool:  # so early that not all is submitted yet
             pass
         for index, batch in enumerate(batches):
@@ -66,7 +69,10 @@ class Pool:
             self.close()
             self._jobs = 1
         try:
-            answers: list[Answer] = self._started(work).submit(_batch, [job]).result()
+            executor = self._started(work)
+            with _elsewhere():
+                future = executor.submit(_batch, [job])
+            answers: list[Answer] = future.result()
             return answers[0]
         except BrokenProcessPool:
             self.close()
@@ -76,7 +82,8 @@ class Pool:
         # What is known of all files of a large project is part of the work. It goes to each process once, and not
         # with each batch; a process that is forked anew for that has the rules already.
         if self._executor is None:
-            self._executor = ProcessPoolExecutor(self._jobs, self._context, initializer=_begin, initargs=(work,))
+            with _elsewhere():
+                self._executor = ProcessPoolExecutor(self._jobs, self._context, initializer=_begin, initargs=(work,))
         return self._executor
 
     def close(self) -> None:
@@ -95,6 +102,21 @@ class Pool:
             for thread in set(threading.enumerate()) - self._other_threads:
                 thread.join(GRACE)
             self._executor = None
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """Start processes in Python's own directory.
+
+    A new interpreter looks for modules where it is started, before all other places. Where the command runs, that is a
+    project whose ``signal.py`` is nobody's business here.
+    """
+    here = os.getcwd()
+    os.chdir(os.path.dirname(os.__file__))
+    try:
+        yield
+    finally:
+        os.chdir(here)
 
 
 _work: Callable[[Job], Any]

@@ -9,7 +9,16 @@ from neuron_codemods import markers, registry
 from neuron_codemods.data import Symbol
 from neuron_codemods.diffusion.compiled_pipelines import RULE as COMPILED_PIPELINES
 from neuron_codemods.diffusion.loads import is_pipeline
-from neuron_codemods.edits import CallEdit, Change, Edit, EraseImport, RemoveStatement, RenameImport, Unwrap
+from neuron_codemods.edits import (
+    CallEdit,
+    Change,
+    Edit,
+    EraseImport,
+    RemoveStatement,
+    RenameAttribute,
+    RenameImport,
+    Unwrap,
+)
 from neuron_codemods.file.held_back import RULE as HELD_BACK
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
 from neuron_codemods.inference.compiled_models import RULE as COMPILED_MODELS
@@ -71,7 +80,10 @@ def _lines(module: Module, change: Change) -> Iterator[int]:
         elif isinstance(edit, Unwrap):
             yield edit.statement.lineno
         elif isinstance(edit, (RenameImport, EraseImport)):
+            yield edit.binding.statement.lineno
             yield from (reference.node.lineno for reference in module.references(edit.binding))
+        elif isinstance(edit, RenameAttribute):
+            yield edit.binding.statement.lineno  # the import would change as well
 
 
 def _had_its_chance(comment: markers.Suppression, settings: Settings) -> bool:

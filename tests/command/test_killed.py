@@ -21,7 +21,7 @@ from pathlib import Path
 from neuron_migrate import write
 
 path, old, new = sys.argv[1], Path(sys.argv[2]).read_bytes(), Path(sys.argv[3]).read_bytes()
-CALLS = ("open", "read", "write", "close", "fsync", "lseek", "ftruncate", "stat", "chown", "chmod", "replace", "unlink")
+CALLS = "open read write close fsync lseek ftruncate stat chown chmod replace unlink".split()
 step = 0
 
 

@@ -144,7 +144,8 @@ class Parts:
     def lines(self, index: int) -> tuple[int, int]:
         """The first line of a statement and the last of it, or of its header."""
         node = self.nodes[index]
-        return self.source.position(self.starts[index]).line, max(header_end(node), node.lineno)
+        last = node.end_lineno if isinstance(node, ast.Match) else header_end(node)  # its cases are no statements
+        return self.source.position(self.starts[index]).line, max(last or 0, node.lineno)
 
 
 def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iterator[Violation]:
@@ -327,7 +328,7 @@ def _flaked(before: Parts, after: Parts) -> Iterator[Violation]:
 
 _USERS = ("UnusedImport", "UnusedVariable", "ImportShadowedByLoopVar")
 """What a person may be left with, and is theirs to tidy: names of their own that are not used or are bound twice."""
-_NAMED = re.compile(r"(\w+)'")
+_NAMED = re.compile(r"([\w*]+)'")
 """The name that a message of pyflakes is about, as it is called in the file."""
 _LINE_NUMBER = re.compile(r" from line \d+")
 
