@@ -119,11 +119,11 @@ def test_python_behind_a_line_magic_is_migrated(magic: str) -> None:
 def test_a_statement_behind_a_line_magic_stays_on_its_line() -> None:
     load = "from optimum.neuron import NeuronModelForCausalLM as M\n"
     load += "m = M.from_pretrained('a', export=True, sequence_length=8)"
-    result = cells(load, "if x:\n    %time y = m.generate(**i, n=[1, (2)])  # z\n    print(y)")
+    text = "x, " * 40
+    result = cells(load, f"if x:\n    %time y = m.generate(**i, n=[{text}1, (2)])  # z\n    print(y)")
     assert result[1] == (
-        "if x:\n"
-        '    %time y = m.generate(**i, n=[1, (2)], cache_implementation="static", max_cache_len=8)  # z\n'
-        "    print(y)"
+        f"if x:\n    %time y = m.generate(**i, n=[{text}1, (2)], "
+        'cache_implementation="static", max_cache_len=8)  # z\n    print(y)'
     )
 
 

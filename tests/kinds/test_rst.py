@@ -47,3 +47,11 @@ def test_console() -> None:
 )
 def test_the_rest_stays(text: str) -> None:
     assert rst(text) == text
+
+
+def test_commands_that_are_all_gone_leave_the_directive() -> None:
+    text = ".. code-block:: bash\n\n   pip install libneuronxla pandas\n   torchrun a.py --zero_1\n\nText\n"
+    after = text.replace("libneuronxla ", "").replace(
+        "torchrun a.py --zero_1", "HF_DEACTIVATE_ASYNC_LOAD=1 torchrun a.py"
+    )
+    assert migrate_text("rst", text).text == after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -273,3 +274,15 @@ def test_files_that_are_made_are_left_to_what_makes_them(head: str, command: str
     migration = migrate_text("requirements", text)
     assert migration.text == (text if command else f"{head}pandas==2.0\n")
     assert [f"`{command}`" in finding.message for finding in migration.findings] == [bool(command)]
+
+
+def test_extras_of_poetry_that_list_what_goes_are_for_a_person() -> None:
+    text = (
+        '[tool.poetry.dependencies]\noptimum-neuron = {version = "^0.3", extras = ["neuronx"], optional = true}\n'
+        'torch-xla = {version = "*", optional = true}\ntransformers = "^4.48"\n\n[tool.poetry.extras]\n'
+        'neuron = ["optimum-neuron"]\ndata = ["pandas", "transformers"]\nold = ["pandas", "torch-xla"]\n'
+    )
+    migration = migrate_text("pyproject", text)
+    marked = [line for before, line in pairwise(migration.text.splitlines()) if before.startswith("# TODO")]
+    assert marked == ['neuron = ["optimum-neuron"]', 'old = ["pandas", "torch-xla"]']
+    assert migrate_text("pyproject", migration.text).text == migration.text

@@ -76,6 +76,17 @@ class Pyproject(Parsed):
                 found.append((_as_pep440(_unquoted(self.tree.text_of(value))), self.tree.span(pair)))
         return found
 
+    @cached_property
+    def extras(self) -> list[tuple[str, tuple[int, int]]]:
+        """The names in the lists of Poetry's extras, each with the place of its list."""
+        return [
+            (_unquoted(self.tree.text_of(node)), self.tree.span(pair))
+            for path, pair in self._pairs()
+            if path.startswith("tool.poetry.extras.")
+            for node in _value(pair).named_children
+            if node.type == "string"
+        ]
+
     def statement(self, offset: int) -> tuple[int, int]:
         """The lines of the array element, or of the key, that holds a place."""
         for element in self.elements:

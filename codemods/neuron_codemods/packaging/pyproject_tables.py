@@ -9,6 +9,7 @@ https://awsdocs-neuron.readthedocs-hosted.com/en/v2.33.0/setup/pytorch/update-ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from neuron_codemods.kinds import parser
@@ -35,6 +36,12 @@ def check(file: Pyproject, project: Project) -> Iterator[Change]:
     edits = file.edits({each.entry: each.new for each in decisions if each.new is not None})
     for decision in decisions:
         yield Change(decision.outcome, decision.entry.span, decision.message, edits.get(decision.entry, ()))
+    left = {_name(new) for each in decisions for new in each.new or ()}
+    gone = {_name(each.entry.text) for each in decisions if each.new is not None} - left
+    for name, span in file.extras:
+        if name in gone:
+            message = f"Change this list with the requirements: {name} is not among them any more."
+            yield Change(Outcome.MANUAL, span, message)
     if not any(decision.new for decision in decisions):
         return
     if stack.NEURON_INDEX not in file.text:
@@ -52,6 +59,10 @@ def check(file: Pyproject, project: Project) -> Iterator[Change]:
         if excluded:
             message = f"TorchNeuron needs Python {stack.PYTHON} or later, which this excludes."
             yield Change(Outcome.MANUAL, span, message)
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
 
 
 _PEP_621 = """[project]
