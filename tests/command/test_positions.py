@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neuron_codemods.model import Finding, Outcome, Position
@@ -54,6 +54,7 @@ def test_a_file_that_is_not_written_is_left_as_it_is() -> None:
     assert in_new_text(result) is result
 
 
+@settings(deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(lines=st.lists(st.sampled_from("abcd")), inserted=st.lists(st.sampled_from("xyz")), at=st.integers(0, 9))
 def test_every_line_that_stays_is_found_again(lines: list[str], inserted: list[str], at: int) -> None:
     at = min(at, len(lines))
