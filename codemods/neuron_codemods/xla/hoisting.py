@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from neuron_codemods.edits import Edit
 from neuron_codemods.module import Module
-from neuron_codemods.source import Source
+from neuron_codemods.source import Source, parse_module
 from neuron_codemods.xla.writing import is_alone
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
@@ -134,6 +134,12 @@ def _at(statement: ast.stmt, path: list[tuple[str, int | None]]) -> ast.Call:
 
 def _parts(source: Source, call: ast.Call) -> Parts:
     return Parts(
-        tuple(source.segment(argument) for argument in call.args),
-        {item.arg: source.segment(item.value) for item in call.keywords if item.arg is not None},
+        tuple(_alone(source, argument) for argument in call.args),
+        {item.arg: _alone(source, item.value) for item in call.keywords if item.arg is not None},
     )
+
+
+def _alone(source: Source, node: ast.expr) -> str:
+    """The text of an argument as it can stand anywhere: its lines may have broken only inside of the call."""
+    text = source.segment(node)
+    return text if parse_module(text) is not None or isinstance(node, ast.Starred) else f"({text})"

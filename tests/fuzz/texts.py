@@ -1,0 +1,128 @@
+"""Texts of the other kinds, made of the rules' cases, and what must hold for each of them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+
+from neuron_codemods import migrate_text
+from neuron_codemods.kinds import KINDS, load
+from neuron_codemods.model import SourceError
+from neuron_codemods.source import Text
+
+from . import grammar, pieces
+from .contracts import Violation
+
+NAMES = tuple(kind.name for kind in KINDS if kind.name != "python")
+_LINES = (
+    "",
+    "# a comment",
+    "  ",
+    "\t",
+    "echo 'é 🐍'",
+    "---",
+    "```",
+    "x: 1",
+    "x = 1",
+    "# neuron-migrate: ignore",
+    "\\",
+)
+
+
+def text(kind: str, rng: random.Random) -> str:
+    """A text of a kind: cases of it or of those inside of it, with lines moved, doubled, left out or put in."""
+    if kind == "notebook":
+        return _notebook(rng)
+    lines: list[str] = []
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        lines += Text(_piece(kind, rng)).lines
+    for _ in range(rng.choice((0, 1, 2, 4))):
+        index = rng.randrange(len(lines) + 1)
+        change = rng.choice(("put in", "leave out", "double", "move", "indent", "cut"))
+        if change == "put in":
+            lines.insert(index, rng.choice(_LINES) + "\n")
+        elif not lines[index : index + 1]:
+            continue
+        elif change == "leave out":
+            del lines[index]
+        elif change == "double":
+            lines.insert(index, lines[index])
+        elif change == "move":
+            lines.insert(rng.randrange(len(lines)), lines.pop(index))
+        elif change == "indent":
+            lines[index] = rng.choice(("  ", "\t", "    ")) + lines[index]
+        else:
+            lines[index] = lines[index][: rng.randrange(len(lines[index]) + 1)]
+    made = "".join(lines)
+    made = made.replace("\n", "\r\n") if rng.random() < 0.15 else made
+    return made.rstrip("\r\n") if rng.random() < 0.1 else made
+
+
+def _piece(kind: str, rng: random.Random) -> str:
+    own = pieces.cases(kind)
+    if own and rng.random() < 0.7:
+        return rng.choice(own)
+    shell = rng.choice(pieces.cases("shell"))
+    if kind in ("markdown", "rst"):
+        return rng.choice(
+            (f"```bash\n{shell}```\n", f"```python\n{rng.choice(pieces.cases())}```\n", "Some *text*.\n")
+        )
+    if kind == "dockerfile":
+        return "FROM python:3.11\nRUN " + shell.strip().replace("\n", " && \\\n    ") + "\n"
+    if kind == "makefile":
+        return "all:\n" + "".join(f"\t{line}" for line in Text(shell).lines)
+    if kind == "yaml":
+        return "run: |\n" + "".join(f"  {line}" for line in Text(shell).lines)
+    return rng.choice(own) if own else shell
+
+
+def _notebook(rng: random.Random) -> str:
+    cells = []
+    for _ in range(rng.randint(1, 4)):
+        source = rng.choice(
+            (grammar.generated(rng).text, rng.choice(pieces.cases()), "!pip install optimum[neuronx]\n")
+        )
+        listed = Text(source).lines if rng.random() < 0.8 else source
+        kind = rng.choice(("code", "code", "code", "markdown"))
+        cell = {"cell_type": kind, "metadata": {}, "source": listed}
+        cells.append({**cell, "execution_count": None, "outputs": []} if kind == "code" else cell)
+    document = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    return json.dumps(document, indent=rng.choice((None, 1, 2)), ensure_ascii=rng.random() < 0.5) + "\n"
+
+
+def violations(kind: str, text: str) -> Iterator[Violation]:
+    """What a text breaks."""
+    try:
+        first = migrate_text(kind, text)
+    except SourceError as error:
+        if not 1 <= error.line <= text.count("\n") + 1:
+            yield Violation("places are inside", f"{error} in line {error.line}")
+        return
+    except Exception as error:
+        yield Violation("no exception", f"{type(error).__name__}: {error}")
+        return
+    lines = len(Text(text).lines) + 1
+    for finding in first.findings:
+        if not 1 <= finding.start.line <= finding.end.line <= lines:
+            yield Violation("places are inside", f"{finding.code} at {finding.start.line} to {finding.end.line}")
+    if first.changed and not first.findings:
+        yield Violation("no change without a finding", "")
+    try:
+        again = migrate_text(kind, first.text)
+    except Exception as error:
+        yield Violation("a second run changes nothing", f"it fails: {type(error).__name__}: {error}")
+        return
+    if again.text != first.text:
+        yield Violation("a second run changes nothing", "")
+    if len(load(kind).parse(first.text, "").unread()) > len(load(kind).parse(text, "").unread()):
+        yield Violation("what could be read can be read", "")
+    if kind == "notebook" and [_without_source(text)] != [_without_source(first.text)]:
+        yield Violation("nothing but sources changes", "")
+
+
+def _without_source(text: str) -> object:
+    document = json.loads(text)
+    for cell in document["cells"]:
+        cell["source"] = []
+    return document
