@@ -276,6 +276,8 @@ class _Builder:
         elif node.value is not None:
             self.visit(node.value, node)
         self.assign(node.target, node.value, node)
+        if isinstance(node.target, ast.Name) and node.target.id == "__all__" and node.value is not None:
+            self.export(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.value, node)
