@@ -225,9 +225,8 @@ def _anchor(edit: Edit) -> int:
 
 def _look(module: Module, settings: Settings) -> list[Found]:
     found = []
-    for entry in registry.of_kind("python"):
-        if registry.is_enabled(entry.rule.code, settings):
-            found += [Found(entry.rule, change) for change in entry.check(module)]
+    for entry in registry.enabled("python", settings):
+        found += [Found(entry.rule, change) for change in entry.check(module)]
     return _without_known_markers(module, found)
 
 

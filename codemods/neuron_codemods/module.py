@@ -6,7 +6,7 @@ import ast
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cached_property, lru_cache, wraps
 from typing import Any, TypeVar, cast
 
 from neuron_codemods import data, fstrings, scopes
@@ -315,14 +315,7 @@ class Module:
 
     def split(self, qualified: str | None) -> tuple[Symbol, tuple[str, ...]] | None:
         """The row of the table for a dotted name, and the attributes after it (``from_pretrained``)."""
-        if not qualified or not data.is_neuron_module(qualified):
-            return None
-        parts = qualified.split(".")
-        for cut in range(len(parts) - 1, 0, -1):
-            symbol = data.symbol(".".join(parts[:cut]), parts[cut])
-            if symbol is not None and (symbol.kind != "module" or cut == len(parts) - 1):
-                return symbol, tuple(parts[cut + 1 :])
-        return None
+        return _split(qualified) if qualified else None
 
     def native(self, node: ast.AST) -> str | None:
         """The dotted name of an expression in the native libraries: ``transformers.Trainer`` for NeuronTrainer too."""
@@ -538,6 +531,18 @@ class Module:
         start, _ = self.source.span(constant)
         literal = self.source.segment(constant)
         return start + 1 if literal[:1] in ("'", '"') and literal[1:-1] == constant.value else None
+
+
+@lru_cache(maxsize=4096)
+def _split(qualified: str) -> tuple[Symbol, tuple[str, ...]] | None:
+    if not data.is_neuron_module(qualified):
+        return None
+    parts = qualified.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        symbol = data.symbol(".".join(parts[:cut]), parts[cut])
+        if symbol is not None and (symbol.kind != "module" or cut == len(parts) - 1):
+            return symbol, tuple(parts[cut + 1 :])
+    return None
 
 
 Asked = TypeVar("Asked", bound=Callable[..., Any])

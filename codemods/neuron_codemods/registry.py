@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import neuron_codemods
@@ -36,6 +36,12 @@ class RuleModule:
         """The other paragraphs, without the addresses at the end."""
         paragraphs = self.explanation.split("\n\n")[1:]
         return "\n\n".join(part for part in paragraphs if not part.lstrip().startswith("https://"))
+
+
+@lru_cache(maxsize=64)
+def enabled(kind: str, settings: Settings) -> tuple[RuleModule, ...]:
+    """The rules that are to look at one kind of text, by code."""
+    return tuple(entry for entry in of_kind(kind) if is_enabled(entry.rule.code, settings))
 
 
 def of_kind(kind: str) -> tuple[RuleModule, ...]:

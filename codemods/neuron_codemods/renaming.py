@@ -10,7 +10,7 @@ from neuron_codemods.data import Symbol, all_symbols
 from neuron_codemods.edits import Change, EraseAttribute, EraseImport, RenameAttribute, RenameImport, RenameStar
 from neuron_codemods.imports import must_keep_name
 from neuron_codemods.model import Outcome
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.scopes import Binding
 
 Accepts = Callable[[Symbol], bool]
@@ -104,12 +104,15 @@ def _named(symbol: Symbol) -> str:
     return symbol.message if symbol.name in symbol.message else f"{symbol.name}: {symbol.message}"
 
 
-def imported(module: Module) -> Iterator[tuple[Binding, Symbol]]:
+@once
+def imported(module: Module) -> tuple[tuple[Binding, Symbol], ...]:
     """The names imported one by one (``from optimum.neuron import X``), with their rows of the table."""
-    for binding in module.neuron_bindings:
-        found = module.split(binding.qualified)
-        if found is not None and not found[1] and found[0].kind != "module":
-            yield binding, found[0]
+    pairs = ((binding, module.split(binding.qualified)) for binding in module.neuron_bindings)
+    return tuple(
+        (binding, found[0])
+        for binding, found in pairs
+        if found is not None and not found[1] and found[0].kind != "module"
+    )
 
 
 @cache
@@ -122,12 +125,11 @@ def known_modules() -> frozenset[str]:
     return frozenset(modules)
 
 
-def module_bindings(module: Module) -> Iterator[Binding]:
+@once
+def module_bindings(module: Module) -> tuple[Binding, ...]:
     """The imports that bind a whole module of Optimum Neuron."""
     named = {binding for binding, _ in imported(module)}
-    for binding in module.neuron_bindings:
-        if binding not in named:
-            yield binding
+    return tuple(binding for binding in module.neuron_bindings if binding not in named)
 
 
 def attributes(module: Module) -> Iterator[tuple[Binding, ast.Attribute, Symbol]]:

@@ -212,9 +212,8 @@ class _Work:
 
     def _look(self, kind: str) -> list[_Found]:
         found = []
-        for entry in registry.of_kind(kind):
-            if self._enabled(entry.rule):
-                found += [_Found(entry.rule, change) for change in entry.check(self._parsed, self._project)]
+        for entry in registry.enabled(kind, self._settings):
+            found += [_Found(entry.rule, change) for change in entry.check(self._parsed, self._project)]
         if self._enabled(UNREAD):
             for span, said in self._parsed.unread():
                 if concerned(kind, self._parsed.text[slice(*span)], self._project):
