@@ -279,6 +279,10 @@ class Plan:
             for other in self.sites.values()
         )
 
+    def _is_suppressed(self, statement: ast.stmt) -> bool:
+        """Whether a person wants an import left alone by all rules."""
+        return any(comment.covers("", statement.lineno) for comment in self._suppressions)
+
     def _goes(self, binding: Binding) -> bool:
         """Whether all uses of an imported module are rewritten, so that its import can go."""
         if binding not in self._gone:
@@ -315,6 +319,8 @@ class Plan:
         gone = [binding for binding in self._changed if self._goes(binding)] + [change.binding for change in erased]
         for binding in gone:
             assert isinstance(binding.node, ast.alias)
+            if self._is_suppressed(binding.statement):
+                continue
             self.site(binding.statement).gone.add(binding.node)
         self._rename_stars(stars)
         needed: dict[str, list[ast.AST]] = defaultdict(list)
@@ -488,7 +494,7 @@ class Plan:
         """
         if node.level or node.names[0].name == "*" or not self._is_alone(node):
             return False
-        if any(comment.covers("", node.lineno) for comment in self._suppressions):
+        if self._is_suppressed(node):
             return False
         entries = [Imported(node.module or "", alias.name, alias.asname or alias.name) for alias in node.names]
         text = "\n".join(self.source.segment(node).splitlines())
