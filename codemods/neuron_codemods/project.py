@@ -59,6 +59,8 @@ class ModuleFacts:
     """For a file that exports models: pairs of a folder, as ``folder_of`` knows it, and the exported model."""
     asks: frozenset[str] = frozenset()
     """The folders with compiled models that the file loads and whose original models it does not say."""
+    shards: frozenset[tuple[str, str]] = frozenset()
+    """The scripts, as file name and path, that the file launches with flags that shard their models."""
 
     @cached_property
     def dotted(self) -> tuple[str, ...]:
@@ -127,6 +129,34 @@ class Project:
             for script in module.written:
                 table.setdefault(PurePath(script.path).name, []).append(script)
         return table
+
+    def script(self, name: str, path: str, launcher: str) -> ModuleFacts | None:
+        """What is known of a script that a launcher names: of several files of its name, the one nearest to it."""
+        found = self.scripts.get(name, [])
+        parts = tuple(part for part in PurePath(path).parts if part != "..")
+        meant = [facts for facts in found if PurePath(facts.path).parts[-len(parts) :] == parts]
+        folders = PurePath(launcher).parent.parts
+
+        def distance(facts: ModuleFacts) -> int:
+            own = PurePath(facts.path).parent.parts
+            shared = next((n for n, pair in enumerate(zip(own, folders, strict=False)) if len(set(pair)) > 1), None)
+            return len(own) + len(folders) - 2 * (min(len(own), len(folders)) if shared is None else shared)
+
+        return min(meant or found, key=distance, default=None)
+
+    def is_sharded(self, path: str) -> bool:
+        """Whether another file launches the script at ``path`` with flags that shard its model."""
+        return path in self._sharded
+
+    @cached_property
+    def _sharded(self) -> frozenset[str]:
+        found = (
+            self.script(name, script, module.path)
+            for module in self.modules
+            for facts in (module, *module.written)
+            for name, script in facts.shards
+        )
+        return frozenset(facts.path for facts in found if facts is not None)
 
     def including(self, facts: ModuleFacts | None) -> Project:
         """The same with what one more file tells, unless it has done so already."""
@@ -257,6 +287,7 @@ def collect(text: str, path: str) -> ModuleFacts:
     """Read what other files may need to know about one; raises ``SourceError`` as :func:`migrate` does."""
     from neuron_codemods import data
     from neuron_codemods.inference.folders import folders
+    from neuron_codemods.launch.sagemaker_jobs import shards
     from neuron_codemods.module import Module
     from neuron_codemods.scripts import script
     from neuron_codemods.xla.evidence import hardware
@@ -297,6 +328,7 @@ def collect(text: str, path: str) -> ModuleFacts:
         asks=asks,
         carriers=frozenset(carriers),
         sizes=frozenset(sizes),
+        shards=frozenset(shards(module)),
     )
 
 

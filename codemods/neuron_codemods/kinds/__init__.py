@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 EXTRA = "neuron-migrate[project]"
 """What brings the parsers."""
+TOLD = ("optimum", "tensor_parallel_size", "tensor-parallel-size", "zero_1", "zero-1")
+"""Words in commands of which other files may need to know."""
 
 
 @dataclass(frozen=True)
@@ -170,16 +172,17 @@ def load(name: str) -> KindModule:
 
 
 def collect(name: str, text: str, path: str) -> ModuleFacts | None:
-    """What other files may need to know of a text of some kind: at least, which models its commands export."""
+    """What other files may need to know of a text of some kind: at least, what its commands export and launch."""
     own = getattr(load(name), "collect", None)
-    if own is not None or "optimum" not in text:
+    if own is not None or not any(word in text for word in TOLD):
         return cast("ModuleFacts | None", own(text, path) if own is not None else None)
     from neuron_codemods.project import ModuleFacts
 
     commands = (region.text for region in load(name).parse(text, path).regions() if region.kind == "shell")
     found = [facts for command in commands if (facts := collect("shell", command, path)) is not None]
     originals = tuple(pair for facts in found for pair in facts.originals)
-    return ModuleFacts(path, originals=originals) if originals else None
+    shards = frozenset(script for facts in found for script in facts.shards)
+    return ModuleFacts(path, originals=originals, shards=shards) if found else None
 
 
 class MissingParserError(Exception):

@@ -31,9 +31,9 @@ def parse(text: str, path: str) -> Notebook:
 
 
 def collect(text: str, path: str) -> ModuleFacts | None:
-    """The scripts that the notebook writes (``%%writefile train.py``) and the models that its commands export."""
+    """The scripts that the notebook writes (``%%writefile train.py``), and what its commands export and launch."""
     written: list[ModuleFacts] = []
-    originals: list[tuple[str, str]] = []
+    told: list[ModuleFacts] = []
     for cell in parse(text, path).cells:
         if cell.kind != "code":
             continue
@@ -43,15 +43,15 @@ def collect(text: str, path: str) -> ModuleFacts | None:
                 written.append(collect_module(cell.text[magic.start :], magic.file))
             except SourceError:
                 continue
-        elif "optimum-cli" in cell.text:
+        elif any(word in cell.text for word in kinds.TOLD):
             commands = [cell.text[magic.start :]] if magic is not None and magic.kind == "shell" else []
             commands += [found.inner for found in ipython.mask(cell.text).magics if found.kind == "shell"]
-            for command in commands:
-                facts = kinds.collect("shell", command, path)
-                originals += facts.originals if facts is not None else ()
-    if not written and not originals:
+            told += [facts for command in commands if (facts := kinds.collect("shell", command, path)) is not None]
+    if not written and not told:
         return None
-    return ModuleFacts(path, written=tuple(written), originals=tuple(originals))
+    originals = tuple(pair for facts in told for pair in facts.originals)
+    shards = frozenset(script for facts in told for script in facts.shards)
+    return ModuleFacts(path, written=tuple(written), originals=originals, shards=shards)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from neuron_codemods.edits import Edit
-from neuron_codemods.kinds import by_name, quoted
+from neuron_codemods.kinds import TOLD, by_name, quoted
 from neuron_codemods.project import ModuleFacts, folder_of
 from neuron_codemods.source import Text, Token
 from neuron_codemods.texts import Lines, Parsed, Region, plain_region
@@ -54,13 +54,16 @@ def parse(text: str, path: str) -> Shell:
 
 
 def collect(text: str, path: str) -> ModuleFacts | None:
-    """The models that a script exports, for the files that load the folders."""
-    if "optimum" not in text:
+    """The models that a script exports, for files that load the folders, and the programs whose models it shards."""
+    if not any(word in text for word in TOLD):
         return None
     from neuron_codemods.launch.exports import exported
+    from neuron_codemods.launch.lines import sharded
 
-    found = tuple((folder_of(path, folder), model) for folder, model in exported(parse(text, path)))
-    return ModuleFacts(path, originals=found) if found else None
+    shell = parse(text, path)
+    found = tuple((folder_of(path, folder), model) for folder, model in exported(shell))
+    shards = frozenset(sharded(shell))
+    return ModuleFacts(path, originals=found, shards=shards) if found or shards else None
 
 
 @dataclass(frozen=True)

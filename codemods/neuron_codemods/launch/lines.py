@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import PurePath
 
 from neuron_codemods.data.launch import rows
 from neuron_codemods.kinds.shell import Assignment, Command, Shell, Word
@@ -141,22 +140,28 @@ def _is_launcher(name: str) -> bool:
 
 def facts_of(launch: Launch, project: Project) -> ModuleFacts | None:
     """What is known of the script that is started."""
-    return nearest(launch.name, launch.path, launch.launcher_path, project)
+    return project.script(launch.name, launch.path, launch.launcher_path)
 
 
-def nearest(name: str, path: str, launcher: str, project: Project) -> ModuleFacts | None:
-    """What is known of a script by its file name and path: of several, the one nearest to the launcher."""
-    found = project.scripts.get(name, [])
-    parts = tuple(part for part in PurePath(path).parts if part != "..")
-    meant = [facts for facts in found if PurePath(facts.path).parts[-len(parts) :] == parts]
-    folders = PurePath(launcher).parent.parts
+def sharded(shell: Shell) -> Iterator[tuple[str, str]]:
+    """The scripts that are launched with flags that shard their models: file name and path."""
+    for launch in launches(shell):
+        words = list(launch.arguments)
+        words += [word for held in variables_of(shell, launch.arguments) for word in held.words]
+        if any(_shards(shell, words, index) for index in range(len(words))):
+            yield launch.name, launch.path
 
-    def distance(facts: ModuleFacts) -> int:
-        own = PurePath(facts.path).parent.parts
-        shared = next((n for n, pair in enumerate(zip(own, folders, strict=False)) if len(set(pair)) > 1), None)
-        return len(own) + len(folders) - 2 * (min(len(own), len(folders)) if shared is None else shared)
 
-    return min(meant or found, key=distance, default=None)
+def _shards(shell: Shell, words: Sequence[Word], index: int) -> bool:
+    name = flag_name(words[index])
+    following = words[index + 1] if index + 1 < len(words) else None
+    if "=" in words[index].raw:
+        value = (words[index].value or "").partition("=")[2]
+    else:
+        value = (shell.known(following) or "") if following is not None else ""
+    if name == "tensor_parallel_size":
+        return value != "1"
+    return name == "zero_1" and value.lower() not in ("false", "0", "no", "n", "f")
 
 
 def variables_of(shell: Shell, words: Sequence[Word]) -> list[Assignment]:

@@ -15,12 +15,10 @@ from pathlib import PurePath
 from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.data.variables import variable
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Holder
-from neuron_codemods.launch.lines import nearest
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.project import ModuleFacts
 from neuron_codemods.requirements.images import ADVICE, INSTANCE_ADVICE, is_old_image, old_instance
-from neuron_codemods.scopes import Binding
 from neuron_codemods.values import (
     constant,
     keyword,
@@ -46,10 +44,10 @@ _MARKS = frozenset({"zero_1", "tensor_parallel_size"})
 
 
 def check(module: Module) -> Iterator[Change]:
-    if not any((binding.qualified or "").startswith("sagemaker") for binding in _imports(module)):
+    if not _imports_sdk(module):
         return
-    for call in module.calls:
-        if (module.resolve(call.func) or "").startswith("sagemaker.") and _is_for_neuron(module, call):
+    for call in _jobs(module):
+        if _is_for_neuron(module, call):
             yield from _hyperparameters(module, call)
             yield from _environment(module, call)
     for node in module.names.strings:
@@ -57,8 +55,17 @@ def check(module: Module) -> Iterator[Change]:
             yield from _named(module, node, node.value)
 
 
-def _imports(module: Module) -> Iterator[Binding]:
-    return (item for items in module.names.module.bindings.values() for item in items if item.is_import)
+def _imports_sdk(module: Module) -> bool:
+    bindings = (item for items in module.names.module.bindings.values() for item in items)
+    return any(item.is_import and (item.qualified or "").partition(".")[0] == "sagemaker" for item in bindings)
+
+
+def _jobs(module: Module) -> Iterator[ast.Call]:
+    """The calls of classes and functions of the SDK."""
+    if _imports_sdk(module):
+        for call in module.calls:
+            if (module.resolve(call.func) or "").startswith("sagemaker."):
+                yield call
 
 
 def _is_for_neuron(module: Module, call: ast.Call) -> bool:
@@ -156,10 +163,26 @@ def _environment(module: Module, call: ast.Call) -> Iterator[Change]:
 
 def _facts(module: Module, call: ast.Call) -> ModuleFacts | None:
     """What is known of the script that the job runs."""
-    name = constant(module, getattr(keyword(call, "entry_point"), "value", None))
-    if not isinstance(name, str):
-        return None
-    return nearest(PurePath(name).name, name, module.path, module.project)
+    script = _script(module, call)
+    return module.project.script(*script, module.path) if script is not None else None
+
+
+def _script(module: Module, call: ast.Call) -> tuple[str, str] | None:
+    """The file name and the path of the script that the job runs."""
+    path = constant(module, getattr(keyword(call, "entry_point"), "value", None))
+    return (PurePath(path).name, path) if isinstance(path, str) else None
+
+
+def shards(module: Module) -> Iterator[tuple[str, str]]:
+    """The scripts that are started with hyperparameters that shard their models: file name and path."""
+    for call in _jobs(module):
+        given = keyword(call, "hyperparameters")
+        script = _script(module, call)
+        mapping = _mapping(module, given)
+        if script is not None and mapping is not None:
+            values = {item.arg: literal(item.value) for item in named(mapping)}
+            if values.get("tensor_parallel_size", 1) not in (1, "1") or values.get("zero_1") not in _OFF:
+                yield script
 
 
 def _own_flags(module: Module, call: ast.Call) -> frozenset[str]:

@@ -17,7 +17,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, era
 from neuron_codemods.training.classes import field_default, local_dataclasses
 from neuron_codemods.training.defaults import changed, saves_only_model
-from neuron_codemods.training.parallel import trains
+from neuron_codemods.training.parallel import loads, may_be_sharded, trains
 from neuron_codemods.values import PARSE_METHODS, Arguments, all_arguments, is_neuron, keyword
 
 RULE = Rule(
@@ -36,7 +36,7 @@ def check(module: Module) -> Iterator[Change]:
         if made.is_parsed and made.is_neuron:
             yield from _defaults(module, made)
             yield from _files(module, made)
-            yield from _flags(made)
+            yield from _flags(module, made)
             if era(module) is Era.EITHER:
                 message = (
                     "Defaults of releases 0.4.0 to 0.4.5 that are not restored: per_device batch sizes were 1 (8 "
@@ -121,12 +121,20 @@ def _files(module: Module, made: Arguments) -> Iterator[Change]:
                 yield Change(Outcome.REVIEW, call, message)
 
 
-def _flags(made: Arguments) -> Iterator[Change]:
+def _flags(module: Module, made: Arguments) -> Iterator[Change]:
     message = (
         "The command line loses its Neuron flags (--tensor_parallel_size, --zero_1, --async_save ...), which are "
-        "errors "
-        "natively: TP_SIZE and FSDP_SIZE before torchrun say the sizes."
+        "errors natively"
     )
+    if any(load.is_sharded for load in loads(module)):
+        message += ": TP_SIZE and FSDP_SIZE before torchrun say the sizes."
+    elif any(may_be_sharded(load) for load in loads(module)):
+        message += (
+            ". Each process has the whole model now. If runs were given --tensor_parallel_size or --zero_1, load it "
+            "with distributed_config=DistributedConfig(**parallel_sizes()), which reads TP_SIZE and FSDP_SIZE."
+        )
+    else:
+        message += "."
     yield Change(Outcome.REVIEW, made.call, message)
 
 

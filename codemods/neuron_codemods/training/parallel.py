@@ -267,19 +267,33 @@ def _is_trn_config(module: Module, node: ast.expr | ast.keyword) -> bool:
     return isinstance(value, ast.Attribute) and value.attr == "trn_config"
 
 
-def _is_sharded(
-    module: Module, call: ast.Call, native: str, config: object, lazy: ast.Call | None, size: Size
-) -> bool:
+def may_be_sharded(load: Load) -> bool:
+    """Whether a load can be given a ``distributed_config``."""
+    return load.is_trained and _can_be_sharded(load.call, load.native)
+
+
+def _can_be_sharded(call: ast.Call, native: str) -> bool:
     """Only decoders are sharded: they are what was large, and what has a plan; all others stay data parallel."""
     if keyword(call, "distributed_config") is not None or not native.endswith((CAUSAL, "AutoModel")):
         return False
-    if call.func.attr != "from_pretrained":  # type: ignore[attr-defined]
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained"
+
+
+def _is_sharded(
+    module: Module, call: ast.Call, native: str, config: object, lazy: ast.Call | None, size: Size
+) -> bool:
+    if not _can_be_sharded(call, native):
         return False
     if config is not None:
         return True
-    if lazy is not None:
-        return size.known != 1 or _zero(module)
-    return size.known not in (None, 1) or _zero(module)
+    if _zero(module) or _is_launched_sharded(module):
+        return True
+    return size.known != 1 if lazy is not None else size.known not in (None, 1)
+
+
+def _is_launched_sharded(module: Module) -> bool:
+    """Whether arguments come from a command line that another file gives flags for parallelism."""
+    return any(made.is_parsed for made in all_arguments(module)) and module.project.is_sharded(module.path)
 
 
 def _zero(module: Module) -> bool:
