@@ -42,6 +42,10 @@ def environment(codemods: Path = FAKE, **more: str) -> dict[str, str]:
     return {**variables, "PYTHONPATH": path, "PYTHONWARNINGS": "error", "TERM": "xterm-256color", **git, **more}
 
 
+UNMEASURED = {"COVERAGE_PROCESS_CONFIG": "", "COVERAGE_PROCESS_START": ""}
+"""For processes in which the measuring of branches would be seen: what they import, or what they may write."""
+
+
 def arguments(*given: str | Path) -> list[str]:
     return [sys.executable, "-m", "neuron_migrate", *map(str, given)]
 

@@ -17,7 +17,7 @@ from neuron_migrate.documents import PYTHON
 from neuron_migrate.results import FileResult, Problem
 from neuron_migrate.scan import scan
 
-from .support import Ended, Project, environment
+from .support import UNMEASURED, Ended, Project, environment
 
 GOOD = {"a_good.py": "Neuron__old\n", "z_good.py": "Neuron__old\n"}
 
@@ -188,7 +188,7 @@ def _as_nobody(path: Path, *given: str) -> tuple[int, str, str]:
     """Run the command as a user for whom permissions count."""
     command = [sys.executable, "-c", _UNPRIVILEGED, *given]
     done = subprocess.run(
-        command, cwd=path, env=environment(), capture_output=True, text=True, timeout=60, check=False
+        command, cwd=path, env=environment(**UNMEASURED), capture_output=True, text=True, timeout=60, check=False
     )
     return done.returncode, done.stdout, done.stderr
 
