@@ -190,23 +190,24 @@ def test_every_name_of_the_table_is_heard_of() -> None:
     assert len(SYMBOLS) >= len(list(data.all_symbols())) - 2
     silent = []
     for symbol in SYMBOLS:
+        if symbol.kind == "module":
+            continue
         for text in (
             f"from {symbol.module} import {symbol.name}\n\nprint({symbol.name})\n",
             f"import {symbol.module} as m\n\nprint(m.{symbol.name})\n",
         ):
             migration = migrate(text)
             heard = [finding for finding in migration.findings if finding.message and finding.url]
-            is_module = symbol.kind == "module"
-            if not heard and not is_module:
+            if not heard:
                 silent.append(f"{symbol.module}.{symbol.name}")
             manual = any(finding.outcome is Outcome.MANUAL for finding in heard)
-            if "optimum" in ast.unparse(ast.parse(migration.text)) and not manual and not is_module:
+            if not manual and "optimum" in ast.unparse(ast.parse(migration.text)):
                 silent.append(f"{symbol.module}.{symbol.name} stays")
     assert silent == []
 
 
 def test_every_renamed_name_runs_twice() -> None:
-    for symbol in SYMBOLS:
+    for symbol in {(symbol.name, symbol.native): symbol for symbol in SYMBOLS}.values():
         text = f"from {symbol.module} import {symbol.name}\n\nx = {symbol.name}\n\n\nclass A({symbol.name}): ...\n"
         once = migrate(text)
         assert migrate(once.text).text == once.text
