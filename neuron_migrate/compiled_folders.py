@@ -8,40 +8,55 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from neuron_codemods import ModuleFacts
+    from neuron_codemods.project import Compiled
 
 _LARGEST = 1 << 20
 """How many bytes of a configuration are read at most: real ones have a few thousand."""
 
 
-def originals(modules: Iterable[ModuleFacts]) -> Iterator[tuple[str, str]]:
-    """For each folder that a file asks for, how the project knows it and the id of the original model."""
+def compiled(modules: Iterable[ModuleFacts]) -> Iterator[Compiled]:
+    """Each folder that a file asks for and whose configuration names the original model."""
     from neuron_codemods.project import folder_of
 
     for module in modules:
         for folder in sorted(module.asks):
             # A script starts beside itself or where the command does; which of the two, its text does not say.
             for place in (Path(module.path).parent / folder, Path(folder)):
-                model = original(place)
-                if model is not None:
-                    yield folder_of(module.path, folder), model
+                found = read(place)
+                if found is not None:
+                    yield replace(found, folder=folder_of(module.path, folder))
                     break
 
 
-def original(folder: Path) -> str | None:
-    """The id of the model that a folder was compiled from, or None where it does not say."""
-    checkpoint = _read(folder / "neuron_config.json").get("checkpoint_id")
+def read(folder: Path) -> Compiled | None:
+    """What a folder says of the model that it was compiled from, or None where it does not name it."""
+    from neuron_codemods.project import Compiled
+
+    exported = _read(folder / "neuron_config.json")
+    checkpoint = exported.get("checkpoint_id")
     if isinstance(checkpoint, str) and checkpoint:
-        return checkpoint
+        return Compiled(str(folder), checkpoint, tuple(_settings(exported)))
     config = _read(folder / "config.json")
-    name = config.get("_name_or_path")
-    if isinstance(config.get("neuron"), dict) and isinstance(name, str) and _is_id(name):
-        return name
+    name, traced = config.get("_name_or_path"), config.get("neuron")
+    if isinstance(traced, dict) and isinstance(name, str) and _is_id(name):
+        return Compiled(str(folder), name, tuple(_settings(traced)))
     return None
+
+
+def _settings(told: dict[str, object]) -> Iterator[tuple[str, str | int]]:
+    """The settings in a configuration, some of which are written with ``static_`` in front."""
+    from neuron_codemods.project import COMPILED_FOR
+
+    for key, value in told.items():
+        name = key.removeprefix("static_")
+        if name in COMPILED_FOR and isinstance(value, (str, int)):
+            yield name, value
 
 
 def _is_id(name: str) -> bool:

@@ -113,7 +113,7 @@ def _migrated(
             problems[job.hit.path] = fact
         elif fact is not None:
             modules.append(fact)
-    work = partial(worker.migrate, project=Project(tuple(modules)).knowing(compiled_folders.originals(modules)))
+    work = partial(worker.migrate, project=Project(tuple(modules)).knowing(compiled_folders.compiled(modules)))
     results = mapped(work, [job for job in jobs if job.hit.path not in problems])
     for job in jobs:
         problem = problems.get(job.hit.path)

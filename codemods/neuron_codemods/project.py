@@ -32,6 +32,27 @@ class Derived:
     """The keywords that its own ``__init__`` takes (``**`` for any other), or None when it has none."""
 
 
+COMPILED_FOR = frozenset(
+    {
+        *("batch_size", "text_batch_size", "sequence_length", "audio_sequence_length", "num_beams"),
+        *("auto_cast", "auto_cast_type", "torch_dtype", "num_cores", "tensor_parallel_size", "tp_degree"),
+    }
+)
+"""The settings of ``from_pretrained`` that say what a model is compiled for."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A folder with a compiled model."""
+
+    folder: str
+    """The folder as ``folder_of`` knows it."""
+    model: str
+    """The id of the original model."""
+    settings: tuple[tuple[str, str | int], ...] = ()
+    """What it was compiled for, under the names in ``COMPILED_FOR``."""
+
+
 @dataclass(frozen=True)
 class ModuleFacts:
     """What a file offers to those that import it, and what it takes from files that are not libraries."""
@@ -55,8 +76,8 @@ class ModuleFacts:
     """The tensor parallel sizes that arguments made here say."""
     script: Script = field(default_factory=Script)
     """What its launch line needs to know."""
-    originals: tuple[tuple[str, str], ...] = ()
-    """For a file that exports models: pairs of a folder, as ``folder_of`` knows it, and the exported model."""
+    compiled: tuple[Compiled, ...] = ()
+    """The folders to which the file exports models."""
     asks: frozenset[str] = frozenset()
     """The folders with compiled models that the file loads and whose original models it does not say."""
     shards: frozenset[tuple[str, str]] = frozenset()
@@ -90,10 +111,8 @@ class Project:
     """The files of one run that import Optimum Neuron, or may import it from each other."""
 
     modules: tuple[ModuleFacts, ...] = ()
-    originals: tuple[tuple[str, str], ...] = ()
-    """Pairs of a folder with a compiled model, as a file names it behind the path of that file's folder, and the id of
-    the original model that was compiled."""
-
+    compiled: tuple[Compiled, ...] = ()
+    """The folders with compiled models that none of the files made."""
     around: Around = Around()
     """The text that holds the one that is migrated, such as the notebook of a shell line."""
     targets: Targets = ()
@@ -164,9 +183,9 @@ class Project:
             return self
         return replace(self, modules=(*self.modules, facts))
 
-    def knowing(self, originals: Iterable[tuple[str, str]]) -> Project:
-        """The same with the original models of more folders."""
-        return replace(self, originals=(*self.originals, *originals))
+    def knowing(self, compiled: Iterable[Compiled]) -> Project:
+        """The same with more folders of compiled models."""
+        return replace(self, compiled=(*self.compiled, *compiled))
 
     def held_to(self, targets: Targets) -> Project:
         """The same, written for other versions of the libraries."""
@@ -184,16 +203,14 @@ class Project:
         """Whether a text names one of the files."""
         return any(name in text for name in self.scripts)
 
-    def original(self, path: str, folder: str) -> str | None:
-        """The id of the original model of a compiled folder that the file at ``path`` names, where it is known."""
-        return self._originals.get(folder_of(path, folder))
+    def compiled_in(self, path: str, folder: str) -> Compiled | None:
+        """What is known of a folder with a compiled model that the file at ``path`` names."""
+        return self._compiled.get(folder_of(path, folder))
 
     @cached_property
-    def _originals(self) -> dict[str, str]:
-        found = dict(self.originals)
-        for module in self.modules:
-            found.update(module.originals)
-        return found
+    def _compiled(self) -> dict[str, Compiled]:
+        made = (compiled for module in self.modules for compiled in module.compiled)
+        return {compiled.folder: compiled for compiled in (*self.compiled, *made)}
 
     def derived(self, qualified: str) -> tuple[ModuleFacts, Derived] | None:
         """The class of another file of the project that a dotted name stands for, with the facts of that file."""
@@ -264,7 +281,7 @@ class Project:
 
 
 def folder_of(path: str, folder: str) -> str:
-    """How a folder that a file names is known in ``Project.originals``."""
+    """How a folder that a file names is known in ``Compiled.folder``."""
     return PurePath(PurePath(path).parent, folder).as_posix()
 
 
@@ -313,7 +330,7 @@ def collect(text: str, path: str) -> ModuleFacts:
         for node in module.source.tree.body
         if isinstance(node, ast.ClassDef) and node.bases
     }
-    originals, asks = folders(module)
+    compiled, asks = folders(module)
     module.keep()
     carriers, sizes = _parallelism(module) if "tensor_parallel" in text or "trn_config" in text else ((), ())
     return ModuleFacts(
@@ -324,7 +341,7 @@ def collect(text: str, path: str) -> ModuleFacts:
         classes=classes,
         hardware=hardware(module),
         script=script(module),
-        originals=originals,
+        compiled=compiled,
         asks=asks,
         carriers=frozenset(carriers),
         sizes=frozenset(sizes),

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from neuron_codemods.inference.flow import origins
-from neuron_codemods.inference.loads import folder_key, loads, writes
+from neuron_codemods.inference.loads import Load, folder_key, loads, writes
 from neuron_codemods.module import Module
-from neuron_codemods.project import folder_of
+from neuron_codemods.project import COMPILED_FOR, Compiled, folder_of
 from neuron_codemods.values import constant
 
 
-def folders(module: Module) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
-    """The folders that a file writes compiled models to, with their original models, and those that it only loads."""
+def folders(module: Module) -> tuple[tuple[Compiled, ...], frozenset[str]]:
+    """The folders that a file writes compiled models to, and those that it only loads."""
     if not module.uses_neuron:
         return (), frozenset()
     found = loads(module)
     by_call = {load.call: load for load in found if load.problem is None}
-    written: dict[str, str] = {}
+    written: dict[str, Compiled] = {}
     for _, model, places in writes(module):
         for origin in origins(module, model):
             load = by_call.get(origin) if isinstance(origin, ast.Call) else None
@@ -26,10 +27,19 @@ def folders(module: Module) -> tuple[tuple[tuple[str, str], ...], frozenset[str]
                 for place in places:
                     key = folder_key(module, place) or ""
                     if key.startswith("="):
-                        written[folder_of(module.path, key[1:])] = name
+                        folder = folder_of(module.path, key[1:])
+                        written[folder] = Compiled(folder, name, tuple(_settings(module, load)))
     asked = set()
     for load in found:
         key = folder_key(module, load.source) or ""
         if load.problem is not None and key.startswith("="):
             asked.add(key[1:])
-    return tuple(sorted(written.items())), frozenset(asked)
+    return tuple(written[folder] for folder in sorted(written)), frozenset(asked)
+
+
+def _settings(module: Module, load: Load) -> Iterator[tuple[str, str | int]]:
+    """What a model is compiled for, as far as the file says it in numbers and strings."""
+    for name, given in load.settings.items():
+        value = constant(module, given.value)
+        if name in COMPILED_FOR and isinstance(value, (str, int)):
+            yield name, value

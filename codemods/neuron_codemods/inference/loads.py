@@ -88,6 +88,8 @@ class Load:
     """For a folder that this module wrote: the load that compiled it."""
     original: str | None = None
     """The id of the original model, where it is known from the folder and not from this module."""
+    compiled_for: tuple[Given, ...] = ()
+    """What is known so of the settings that the model was compiled with."""
     assumed: bool = False
     """Whether the id is taken for that of an original model by its looks."""
     settings: dict[str, Given] = field(default_factory=dict)
@@ -112,6 +114,10 @@ class Load:
         for name in names:
             if name in self.settings:
                 return self.settings[name]
+        for name in names:
+            for given in self.compiled_for:
+                if given.name == name:
+                    return given
         return self.exported_by.find(*names) if self.exported_by is not None else None
 
     @property
@@ -395,9 +401,11 @@ def _found(module: Module, load: Load, model: ast.expr, folders: dict[str, Load 
         return _with(load, exported_by=_placed(module, source, folders))
     name = constant(module, model)
     if isinstance(name, str):
-        original = module.project.original(module.path, name.removeprefix("./").rstrip("/"))
-        if original is not None:
-            return _with(load, original=original)
+        compiled = module.project.compiled_in(module.path, name.removeprefix("./").rstrip("/"))
+        if compiled is not None:
+            items = (ast.keyword(key, ast.Constant(value)) for key, value in compiled.settings)
+            given = tuple(Given(load.call, item) for item in items)
+            return _with(load, original=compiled.model, compiled_for=given)
         if load.family == CAUSAL and re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not COMPILED_ID.search(name):
             return _with(load, assumed=True)
     return _with(load, problem=Problem(load.call, _unknown_folder(module, model, name)))

@@ -180,9 +180,9 @@ def collect(name: str, text: str, path: str) -> ModuleFacts | None:
 
     commands = (region.text for region in load(name).parse(text, path).regions() if region.kind == "shell")
     found = [facts for command in commands if (facts := collect("shell", command, path)) is not None]
-    originals = tuple(pair for facts in found for pair in facts.originals)
+    compiled = tuple(folder for facts in found for folder in facts.compiled)
     shards = frozenset(script for facts in found for script in facts.shards)
-    return ModuleFacts(path, originals=originals, shards=shards) if found else None
+    return ModuleFacts(path, compiled=compiled, shards=shards) if found else None
 
 
 class MissingParserError(Exception):

@@ -49,9 +49,9 @@ def collect(text: str, path: str) -> ModuleFacts | None:
             told += [facts for command in commands if (facts := kinds.collect("shell", command, path)) is not None]
     if not written and not told:
         return None
-    originals = tuple(pair for facts in told for pair in facts.originals)
+    compiled = tuple(folder for facts in told for folder in facts.compiled)
     shards = frozenset(script for facts in told for script in facts.shards)
-    return ModuleFacts(path, written=tuple(written), originals=originals, shards=shards)
+    return ModuleFacts(path, written=tuple(written), compiled=compiled, shards=shards)
 
 
 @dataclass(frozen=True)

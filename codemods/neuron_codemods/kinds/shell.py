@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, takewhile
 from typing import Any
@@ -61,9 +61,9 @@ def collect(text: str, path: str) -> ModuleFacts | None:
     from neuron_codemods.launch.lines import sharded
 
     shell = parse(text, path)
-    found = tuple((folder_of(path, folder), model) for folder, model in exported(shell))
+    found = tuple(replace(compiled, folder=folder_of(path, compiled.folder)) for compiled in exported(shell))
     shards = frozenset(sharded(shell))
-    return ModuleFacts(path, originals=found, shards=shards) if found or shards else None
+    return ModuleFacts(path, compiled=found, shards=shards) if found or shards else None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.kinds.shell import Command, Shell, Word
 from neuron_codemods.launch.lines import flag_name
+from neuron_codemods.project import COMPILED_FOR, Compiled
 
 _SWITCHES = frozenset(
     (
@@ -26,8 +27,8 @@ _SWITCHES = frozenset(
 _LISTS = frozenset(("lora_model_ids", "lora_weight_names", "lora_adapter_names", "lora_scales", "controlnet_ids"))
 
 
-def exported(shell: Shell) -> Iterator[tuple[str, str]]:
-    """The folders that a script exports models to, each with the model; where both are known."""
+def exported(shell: Shell) -> Iterator[Compiled]:
+    """The folders that a script exports models to, where folder and model are known; the folder as it is written."""
     for command in shell.commands:
         row, index = row_of(command)
         if row is not None and row.action == "export":
@@ -35,7 +36,18 @@ def exported(shell: Shell) -> Iterator[tuple[str, str]]:
             known = {word.raw: shell.known(word) for word in arguments}
             folder, model = folders(row, arguments)
             if known.get(folder) and (known.get(model) or model in known):
-                yield known[folder] or "", known.get(model) or model
+                settings = tuple(_settings(shell, arguments))
+                yield Compiled(known[folder] or "", known.get(model) or model, settings)
+
+
+def _settings(shell: Shell, arguments: Sequence[Word]) -> Iterator[tuple[str, str | int]]:
+    for index, word in enumerate(arguments):
+        name = flag_name(word)
+        if name in COMPILED_FOR:
+            following = shell.known(arguments[index + 1]) if index + 1 < len(arguments) else None
+            value = (word.value or "").partition("=")[2] or following
+            if value:
+                yield name, int(value) if value.isdecimal() else value
 
 
 def row_of(command: Command) -> tuple[Row | None, int]:

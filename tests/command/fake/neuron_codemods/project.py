@@ -18,7 +18,7 @@ class ModuleFacts:
 class Project:
     modules: tuple[ModuleFacts, ...] = ()
 
-    def knowing(self, originals: Iterable[tuple[str, str]]) -> Project:
+    def knowing(self, compiled: Iterable[object]) -> Project:
         return self
 
 

@@ -1,0 +1,63 @@
+"""Folders with compiled models that another file of the project makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from neuron_codemods import ModuleFacts, Project, collect, kinds, migrate
+
+LOAD = """from optimum.neuron import NeuronModelForCausalLM
+
+model = NeuronModelForCausalLM.from_pretrained("compiled")
+outputs = model.generate(**inputs)
+"""
+EXPORT = """from optimum.neuron import NeuronModelForCausalLM
+
+LENGTH = 64
+model = NeuronModelForCausalLM.from_pretrained(
+    "my/model", export=True, batch_size=1, sequence_length=LENGTH, num_cores=2, auto_cast_type="bf16"
+)
+model.save_pretrained("compiled/")
+"""
+COMMAND = (
+    "optimum-cli export neuron -m my/model --batch_size 1 --sequence_length=64 --num_cores 2 --auto_cast_type bf16 "
+)
+
+
+def loaded(facts: ModuleFacts | None, load: str = LOAD) -> str:
+    assert facts is not None
+    return migrate(load, path="serve.py", project=Project((facts, collect(load, "serve.py")))).text
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        pytest.param(lambda: collect(EXPORT, "export.py"), id="Python"),
+        pytest.param(lambda: kinds.collect("shell", f"{COMMAND} compiled/", "export.sh"), id="shell"),
+        pytest.param(
+            lambda: kinds.collect("shell", f"N=2\n{COMMAND.replace('2', '$N')} compiled", "x.sh"), id="variable"
+        ),
+        pytest.param(
+            lambda: kinds.collect("markdown", f"```sh\n{COMMAND} compiled\n```\n", "README.md"), id="Markdown"
+        ),
+    ],
+)
+def test_a_load_takes_what_the_model_was_compiled_for(facts) -> None:  # type: ignore[no-untyped-def]
+    text = loaded(facts())
+
+    assert 'parallel_sizes(tp_size=2, model="my/model")' in text
+    assert 'dtype="bfloat16"' in text
+    assert 'generate(**inputs, cache_implementation="static", max_cache_len=64)' in text
+
+
+def test_what_the_load_says_itself_counts_first() -> None:
+    load = LOAD.replace('"compiled"', '"compiled", torch_dtype="float16"')
+
+    assert 'dtype="float16"' in loaded(collect(EXPORT, "export.py"), load)
+
+
+def test_what_is_not_known_is_left_to_the_checkpoint() -> None:
+    text = loaded(kinds.collect("shell", "optimum-cli export neuron -m my/model --num_cores $N compiled", "export.sh"))
+
+    assert '"my/model"' in text
+    assert "parallel_sizes" not in text
