@@ -85,6 +85,8 @@ def _made(module: Module, use: Use, call: ast.Call) -> Iterator[_Made]:
     given = [*call.args, *(item.value for item in call.keywords if item.arg in ("loader", "device", "devices"))]
     if has_splat(call) or any(item.arg not in _WITHOUT_MEANING for item in call.keywords) or not given:
         return
+    if any(isinstance(argument, ast.Starred) for argument in given):
+        return
     loader = given[0]
     if use.symbol == "MpDeviceLoader":
         yield _Made(use, call, loader, given[1] if len(given) > 1 else None)

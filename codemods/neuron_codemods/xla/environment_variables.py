@@ -116,7 +116,8 @@ def _keywords(module: Module) -> Iterator[Change]:
                 outcome = Outcome.REVIEW if row.is_read and row.outcome == Outcome.REVIEW.value else Outcome.MANUAL
                 yield Change(outcome, item.value, message)
             else:
-                yield Change(row.gone(literal(item.value)), item.value, message, (remove_argument(call, item),))
+                edit = remove_argument(call, item)
+                yield Change(row.gone(literal(item.value)), item.value, _gone(row, item.arg, message), (edit,))
 
 
 def _change(

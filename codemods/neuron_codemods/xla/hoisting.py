@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from neuron_codemods.edits import Edit
 from neuron_codemods.module import Module
@@ -48,11 +49,9 @@ def can_hoist(module: Module, call: ast.Call) -> bool:
     statement = module.statement(call)
     if not isinstance(statement, _SIMPLE) or not is_alone(module, statement):
         return False
-    for above in module.ancestors(call):
-        if above is statement:
-            break
-        if isinstance(above, _CONDITIONAL):
-            return False
+    around = takewhile(lambda above: above is not statement, module.ancestors(call))
+    if any(isinstance(above, _CONDITIONAL) for above in around):
+        return False
     return not any(isinstance(item, ast.Starred) for item in call.args) and all(item.arg for item in call.keywords)
 
 
@@ -114,12 +113,11 @@ def _path(module: Module, statement: ast.stmt, node: ast.AST) -> list[tuple[str,
 
 
 def _step(above: ast.AST, node: ast.AST) -> tuple[str, int | None]:
-    for name, value in ast.iter_fields(above):
-        if value is node:
-            return name, None
-        if isinstance(value, list) and node in value:
-            return name, value.index(node)
-    raise ValueError("a node that is not below its parent")
+    return next(
+        (name, None if value is node else value.index(node))
+        for name, value in ast.iter_fields(above)
+        if value is node or (isinstance(value, list) and node in value)
+    )
 
 
 def _at(statement: ast.stmt, path: list[tuple[str, int | None]]) -> ast.Call:
@@ -127,8 +125,7 @@ def _at(statement: ast.stmt, path: list[tuple[str, int | None]]) -> ast.Call:
     for name, index in path:
         value = getattr(node, name)
         node = value if index is None else value[index]
-    if not isinstance(node, ast.Call):
-        raise ValueError("the call is not where it was")
+    assert isinstance(node, ast.Call)
     return node
 
 

@@ -87,11 +87,7 @@ def _called_at_once(module: Module, use: Use, call: ast.Call) -> Change | None:
     """``add_step_closure(f, args=(a, b))`` is ``f(a, b)``."""
     given = keyword(call, "args") or (call.args[1] if len(call.args) > 1 else None)
     values = given.value if isinstance(given, ast.keyword) else given
-    if (
-        not call.args
-        or isinstance(call.args[0], ast.Starred)
-        or not isinstance(call.args[0], (ast.Name, ast.Attribute))
-    ):
+    if not call.args or not isinstance(call.args[0], (ast.Name, ast.Attribute)) or isinstance(values, ast.Starred):
         return None
     edits = called_with(module, call, call.args[0], values)
     return Change(Outcome.REWRITTEN, use.node, use.row.message, (*edits, *use.erases))

@@ -39,11 +39,10 @@ def check(module: Module) -> Iterator[Change]:
         return
     followed = {_root(use.node) for use in uses.all_uses(module)}
     for binding in uses.bindings(module):
-        references = list(module.references(binding))
-        if not references:
+        names = {reference: module.resolve(reference.node) or "" for reference in module.references(binding)}
+        if not any(map(is_stack, names.values())):
             yield from _unused(module, binding)
-        for reference in references:
-            name = module.resolve(reference.node) or ""
+        for reference, name in names.items():
             if reference.node not in followed and is_stack(name) and name.partition(".")[0] not in _NATIVE_TOO:
                 chain = module.dotted(reference)
                 message = _asked(_name(binding)) if _is_asked(module, chain) else _passed_on(_name(binding))
@@ -88,7 +87,7 @@ def _unused(module: Module, binding: Binding) -> Iterator[Change]:
     if must_keep_name(module, binding) is not None and len(binding.scope.bindings[binding.name]) == 1:
         yield Change(Outcome.MANUAL, binding.node, f"Delete the import of {name}, and what takes it from here.")
         return
-    if any(not other.is_import for other in binding.scope.bindings[binding.name]):
+    if not all(other.is_import and uses.is_stack_import(other) for other in binding.scope.bindings[binding.name]):
         yield Change(Outcome.MANUAL, binding.node, f"Delete the import of {name}: there is no XLA stack.")
         return
     why = "torch loads the device by itself" if name == _NATIVE else "nothing uses it"
