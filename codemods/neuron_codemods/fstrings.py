@@ -32,12 +32,10 @@ def correct_positions(source: Source, string: ast.JoinedStr) -> bool:
     except libcst.ParserSyntaxError:
         return False
     parts = list(_expressions(expression.with_changes(lpar=(), rpar=()), 0))
-    if len(parts) != len(values):
+    trees = [tree for text, _ in parts if (tree := parse_expression(f"({text})")) is not None]
+    if [ast.dump(tree) for tree in trees] != [ast.dump(value) for value in values]:
         return False
-    for value, (text, offset) in zip(values, parts, strict=True):
-        tree = parse_expression(f"({text})")
-        if tree is None or ast.dump(tree) != ast.dump(value):
-            return False
+    for value, tree, (text, offset) in zip(values, trees, parts, strict=True):
         _shift(source, value, tree, text, places[offset:])
     return True
 
@@ -49,8 +47,6 @@ def _formatted(node: ast.AST) -> Iterator[ast.expr]:
             yield child.value
             if child.format_spec is not None:
                 yield from _formatted(child.format_spec)
-        elif isinstance(child, ast.JoinedStr):
-            yield from _formatted(child)
 
 
 def _expressions(node: object, offset: int) -> Iterator[tuple[str, int]]:

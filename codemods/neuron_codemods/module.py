@@ -158,8 +158,7 @@ class Module:
             for reference in list(self._read_annotations()):
                 reference.scope.references.append(reference)
             self._syntax.is_read = True
-        if fstrings.NEEDED:
-            self._place_fstrings()
+        self._place_fstrings()
 
     def keep(self) -> None:
         """Let the next module of the same text have its tree: a text is looked at twice, alone and in its project."""
@@ -186,10 +185,7 @@ class Module:
             return node
         if isinstance(node, ast.keyword) and node not in self.names.parents:
             node = node.value  # an entry of a mapping, which stands in no tree
-        for above in self.ancestors(node):
-            if isinstance(above, ast.stmt):
-                return above
-        raise ValueError("a node outside of every statement")
+        return next(above for above in self.ancestors(node) if isinstance(above, ast.stmt))
 
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The innermost function whose body holds a node."""
@@ -200,10 +196,10 @@ class Module:
 
     def scope(self, node: ast.AST) -> Scope:
         """The scope in which a node is evaluated."""
-        for above in (node, *self.ancestors(node)):
-            if above in self.names.scope_of:
-                return self.names.scope_of[above]
-        return self.names.module
+        scope_of = self.names.scope_of
+        return next(
+            (scope_of[above] for above in (node, *self.ancestors(node)) if above in scope_of), self.names.module
+        )
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that a statement is in."""
@@ -480,7 +476,7 @@ class Module:
     # Positions and strings ------------------------------------------------------------------------------------
 
     def _place_fstrings(self) -> None:
-        if self._syntax.is_placed or not (self.uses_neuron or self.uses_stack):
+        if not fstrings.NEEDED or self._syntax.is_placed or not (self.uses_neuron or self.uses_stack):
             return
         self._syntax.is_placed = True
         self._syntax.seen.clear()  # which binding a use sees is a question of places

@@ -407,7 +407,7 @@ class _Builder:
         self.scope = outer
         self.result.scope_of[node] = outer
 
-    def visit_TypeAlias(self, node: ast.AST) -> None:
+    def visit_TypeAlias(self, node: ast.AST) -> None:  # pragma: no cover - syntax of Python 3.12
         outer = self.scope
         self.visit(node.name, node)  # type: ignore[attr-defined]
         self.type_parameters(node)
@@ -418,12 +418,12 @@ class _Builder:
     def type_parameters(self, node: ast.AST) -> None:
         """Go on in a scope that holds the type parameters of a definition, if it has any."""
         parameters = getattr(node, "type_params", ())
-        if parameters:
+        if parameters:  # pragma: no cover - syntax of Python 3.12
             self.scope = self.inside(parameters[0])
-        for parameter in parameters:
-            self.result.parents[parameter] = node
-            self.bind(parameter.name, parameter)
-            self.descend(parameter)
+            for parameter in parameters:
+                self.result.parents[parameter] = node
+                self.bind(parameter.name, parameter)
+                self.descend(parameter)
 
     def visit_comprehension_scope(self, node: ast.AST, results: Sequence[ast.expr]) -> None:
         generators: list[ast.comprehension] = node.generators  # type: ignore[attr-defined]

@@ -8,11 +8,12 @@ import re
 import symtable
 import sys
 
+import libcst
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_codemods import Settings, migrate
+from neuron_codemods import Settings, fstrings, migrate
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Scope
 
@@ -121,6 +122,9 @@ RESOLVED = {
     "an augmented assignment": ("import a\na += 1\nask(a)", [None]),
     "two targets": ("import a\nb = c = a\nask(b); ask(c)", ["a", "a"]),
     "unpacking": ("import a\nb, c = a, a\nask(b)", [None]),
+    "a class binds later what nothing else binds": ("class A:\n    ask(a)\n    a = 1", [None]),
+    "a handler of everything": ("import a\ntry: ...\nexcept:\n    ask(a)", ["a"]),
+    "a pattern of anything": ("import a\nmatch b:\n    case _:\n        ask(a)", ["a"]),
     "an import in a class": ("class A:\n    import a\n    ask(a)\nask(a)", ["a", None]),
 }
 if sys.version_info >= (3, 11):
@@ -321,6 +325,16 @@ def test_names_in_an_f_string(expression: str, newline: str) -> None:
     assert ast.dump(ast.parse(after)) == ast.dump(wanted)
     assert after.count(newline) == before.count(newline)
     assert migrate(migration.text, settings=NAMES).text == migration.text
+
+
+@pytest.mark.skipif(not fstrings.NEEDED, reason="the compiler says where the parts of an f-string stand")
+@pytest.mark.parametrize("read", ["(", "f'{another}'"])
+def test_an_f_string_that_the_other_parser_reads_otherwise(read: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parse = libcst.parse_expression
+    monkeypatch.setattr(libcst, "parse_expression", lambda text: parse(read))
+    text = "from optimum.neuron import NeuronTrainer\nx = f'{NeuronTrainer}'\n"
+    after = "from transformers import Trainer as NeuronTrainer\nx = f'{NeuronTrainer}'\n"
+    assert migrate(text, settings=NAMES).text == after
 
 
 @pytest.mark.parametrize("expression", FSTRINGS.values(), ids=FSTRINGS)

@@ -114,7 +114,7 @@ def _path(module: Module, statement: ast.stmt, node: ast.AST) -> list[tuple[str,
 
 def _step(above: ast.AST, node: ast.AST) -> tuple[str, int | None]:
     return next(
-        (name, None if value is node else value.index(node))
+        (name, value.index(node) if isinstance(value, list) else None)
         for name, value in ast.iter_fields(above)
         if value is node or (isinstance(value, list) and node in value)
     )
