@@ -89,7 +89,7 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
     metavar="CODES",
     shell_complete=completion.codes,
     multiple=True,
-    help="Run only these rules, as in NM1,NM214.",
+    help="Run only these rules, as in NM1,NM301.",
 )
 @click.option(
     "--ignore", metavar="CODES", shell_complete=completion.codes, multiple=True, help="Do not run these rules."

@@ -37,7 +37,8 @@ def check(module: Module) -> Iterator[Change]:
 
 
 def _left(use: Use) -> Change:
-    message = f"Delete this use of {use.symbol}: there is no lazy graph, operations run when they are called."
+    do = "Call the closure itself instead of" if use.symbol == "add_step_closure" else "Delete this use of"
+    message = f"{do} {use.symbol}: there is no lazy graph, operations run when they are called."
     return Change(Outcome.MANUAL, use.node, message)
 
 
@@ -87,7 +88,9 @@ def _called_at_once(module: Module, use: Use, call: ast.Call) -> Change | None:
     """``add_step_closure(f, args=(a, b))`` is ``f(a, b)``."""
     given = keyword(call, "args") or (call.args[1] if len(call.args) > 1 else None)
     values = given.value if isinstance(given, ast.keyword) else given
-    if not call.args or not isinstance(call.args[0], (ast.Name, ast.Attribute)) or isinstance(values, ast.Starred):
+    if not call.args or isinstance(values, ast.Starred):
+        return None
+    if not isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Lambda, ast.Call)):
         return None
     edits = called_with(module, call, call.args[0], values)
     return Change(Outcome.REWRITTEN, use.node, use.row.message, (*edits, *use.erases))
@@ -170,13 +173,17 @@ import torch_xla.core.xla_model as xm
 
 xm.add_step_closure(log, args=(loss.detach(), step), run_async=True)
 xm.add_step_closure(torch_neuronx.report, args=(loss,))
+xm.add_step_closure(lambda loss, step: print(step, loss.item()), (loss, step))
+xm.add_step_closure(partial(log, step))
 """,
         """import torch_neuronx
 
 log(loss.detach(), step)
 torch_neuronx.report(loss)
+(lambda loss, step: print(step, loss.item()))(loss, step)
+partial(log, step)()
 """,
-        (Outcome.REWRITTEN, Outcome.REWRITTEN),
+        (Outcome.REWRITTEN,) * 4,
     ),
     Case(
         "a callback cannot be followed",

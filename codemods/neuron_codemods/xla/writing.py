@@ -228,11 +228,13 @@ def called_with(
     """
     source = module.source
     (start, end), (function_start, function_end) = source.span(call), source.span(function)
-    before = Edit.delete((start, function_start))
+    is_lambda = isinstance(function, ast.Lambda)
+    before = Edit.replace((start, function_start), "(" if is_lambda else "")
+    opening = ")(" if is_lambda else "("
     if values is None or (isinstance(values, ast.Tuple) and not values.elts):
-        return before, Edit.replace((function_end, end), f"({first})")
+        return before, Edit.replace((function_end, end), f"{opening}{first})")
     inner_start, inner_end = source.span(values)
-    opening = f"({first}, " if first else "("
+    opening += f"{first}, " if first else ""
     if not (isinstance(values, ast.Tuple) and source.text[inner_start] == "("):
         return before, Edit.replace((function_end, inner_start), f"{opening}*"), Edit.replace((inner_end, end), ")")
     last_end = source.span(values.elts[-1])[1]
