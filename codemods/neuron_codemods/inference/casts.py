@@ -25,6 +25,9 @@ _MATMUL = (
 )
 _UNSUPPORTED = "auto_cast_type=%s has no native form: the weights load in float32."
 _NOT_FOLLOWED = "auto_cast=%s is decided at run time and not followed: the weights load in float32."
+_UNSEEN = (
+    "%s=%s cannot be seen from here: the weights load as the checkpoint has them. Pass dtype to load them as before."
+)
 _CHECKPOINT = (
     "The weights load as the checkpoint has them; Optimum Neuron cast them to float32 up to 0.1 and to bfloat16 in "
     "0.2 and 0.3. Pass dtype to choose."
@@ -52,14 +55,14 @@ def _traced(module: Module, load: Load) -> Cast:
     mode = known(module, cast) if cast is not None else None
     if mode in (None, "none"):
         given = load.find("torch_dtype", "dtype")
-        return Cast(_given(module, load, given) if given is not None else dtype_text(module, "float32", load.call))
+        return _given(module, load, given) if given is not None else Cast(dtype_text(module, "float32", load.call))
     if mode is UNKNOWN:
         assert cast is not None
         return Cast(dtype_text(module, "float32", load.call), _NOT_FOLLOWED % module.source.segment(cast.value))
     name = known(module, kind) if kind is not None else "bf16"
     native = _TYPES.get(str(name))
     if kind is not None and name is UNKNOWN:
-        return Cast(_looked_up(module, load, kind))
+        return _looked_up(module, load, kind)
     if native is None:
         return Cast(dtype_text(module, "float32", load.call), _UNSUPPORTED % repr(name))
     note = _MATMUL % native if mode == "matmul" and native != "float32" else ""
@@ -69,12 +72,12 @@ def _traced(module: Module, load: Load) -> Cast:
 def _decoder(module: Module, load: Load) -> Cast:
     given = load.find("torch_dtype", "dtype")
     if given is not None:
-        return Cast(_given(module, load, given))
+        return _given(module, load, given)
     kind = load.find("auto_cast_type")
     if kind is not None:
         name = known(module, kind)
         if name is UNKNOWN:
-            return Cast(_looked_up(module, load, kind))
+            return _looked_up(module, load, kind)
         if name is not None:
             native = _TYPES.get(str(name))
             if native is None:
@@ -86,11 +89,16 @@ def _decoder(module: Module, load: Load) -> Cast:
     return Cast() if first >= (0, 4, 0) or load.find("export") is None else Cast(note=_CHECKPOINT)
 
 
-def _given(module: Module, load: Load, given: Given) -> str:
-    return text_at(module, given.value, load.call) or module.source.segment(given.value)
+def _given(module: Module, load: Load, given: Given, form: str = "%s") -> Cast:
+    """A dtype by the expression that the load, or the one that compiled its folder, was given."""
+    text = text_at(module, given.value, load.call)
+    if text is None:
+        text = module.source.segment(given.value)
+        if given not in load.settings.values() or module.scope(given.value) is not module.scope(load.call):
+            return Cast(note=_UNSEEN % (given.name, text))
+    return Cast(form % text)
 
 
-def _looked_up(module: Module, load: Load, kind: Given) -> str:
+def _looked_up(module: Module, load: Load, kind: Given) -> Cast:
     """A dtype by the name that only the run knows."""
-    text = text_at(module, kind.value, load.call) or module.source.segment(kind.value)
-    return f'{{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}}[{text}]'
+    return _given(module, load, kind, '{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}[%s]')
