@@ -13,8 +13,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, RemoveStatement
-from neuron_codemods.inference.compiled_models import original_text
-from neuron_codemods.inference.loads import Load, folder_key, load_of, loads, writes
+from neuron_codemods.inference.loads import Load, folder_key, load_of, loads, original_text, writes
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -43,10 +42,13 @@ def check(module: Module) -> Iterator[Change]:
         assert isinstance(call.func, ast.Attribute)
         if call.func.attr == "push_to_hub":
             yield from _push(module, call)
-        elif (load.call in again or load.exported_by is not None) and any(
+            continue
+        statement = module.parent(call)
+        is_paired = (load.call in again or load.exported_by is not None) and any(
             folder_key(module, place) in read for place in places
-        ):
-            yield from _saved(module, call)
+        )
+        if is_paired and isinstance(statement, ast.Expr):
+            yield _saved(module, statement)
         else:
             message = "The folder holds the weights of the original model now, and no compiled graph."
             yield Change(Outcome.REVIEW, call, message)
@@ -68,18 +70,22 @@ def _preprocessors(module: Module, done: tuple[Load, ...]) -> Iterator[Change]:
         key = folder_key(module, call.args[0])
         if key is None or key in kept or key not in originals or call in {load.call for load in done}:
             continue
+        if not (module.native(function.value) or "").startswith("transformers."):
+            continue
         text = original_text(module, originals[key], call)
-        if text is not None and (module.native(function.value) or "").startswith("transformers."):
+        if text is not None:
             edit = CallEdit(call, values=((in_order(call).index(call.args[0]), text),))
             message = "It comes from the original model: the compiled folder is not written any more."
             yield Change(Outcome.REWRITTEN, call, message, (edit,))
+        else:
+            message = "The compiled folder is not written any more: name the original model here."
+            yield Change(Outcome.REVIEW, call, message)
 
 
-def _saved(module: Module, call: ast.Call) -> Iterator[Change]:
-    statement = module.parent(call)
-    if isinstance(statement, ast.Expr):
-        message = "The compiled folder goes: it was written only to be loaded again, and nothing is exported natively."
-        yield Change(Outcome.REWRITTEN, call, message, (RemoveStatement(statement, owns_comments(module, statement)),))
+def _saved(module: Module, statement: ast.Expr) -> Change:
+    message = "The compiled folder goes: it was written only to be loaded again, and nothing is exported natively."
+    edit = RemoveStatement(statement, owns_comments(module, statement))
+    return Change(Outcome.REWRITTEN, statement.value, message, (edit,))
 
 
 def owns_comments(module: Module, statement: ast.stmt) -> bool:
@@ -93,17 +99,17 @@ def _push(module: Module, call: ast.Call) -> Iterator[Change]:
     repository = keyword(call, "repository_id")
     if repository is None:
         return
-    first = call.args[0] if call.args else keyword(call, "save_directory")
+    folder = keyword(call, "save_directory")
     edits: list[AnyEdit] = []
-    if isinstance(first, ast.expr):
+    if call.args:
         edits += [
-            CallEdit(call, values=((in_order(call).index(first), module.source.segment(repository.value)),)),
+            CallEdit(call, values=((in_order(call).index(call.args[0]), module.source.segment(repository.value)),)),
             remove_argument(call, repository),
         ]
     else:
-        if first is not None:
-            edits.append(remove_argument(call, first))
         edits.append(rename_argument(call, repository, "repo_id"))
+    if folder is not None:
+        edits.append(remove_argument(call, folder))
     token = keyword(call, "use_auth_token")
     if token is not None:
         edits.append(rename_argument(call, token, "token"))

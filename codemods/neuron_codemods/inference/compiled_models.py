@@ -31,6 +31,7 @@ from neuron_codemods.inference.loads import (
     consumed_keywords,
     dropping,
     known,
+    original_text,
     text_at,
 )
 from neuron_codemods.inference.uses import Named, compiled_classes, rewritten_loads
@@ -216,25 +217,10 @@ def _splat(module: Module, load: Load, splat: Splat, gone: list[str]) -> Iterato
 
 def _source(module: Module, load: Load) -> Iterator[AnyEdit]:
     """The original model in the place of the folder."""
-    model = load.model
-    value = model.value if isinstance(model, ast.keyword) else model
-    if value is None:
-        return
     text = original_text(module, load)
-    if text is not None and text != module.source.segment(value):
-        yield CallEdit(load.call, values=((in_order(load.call).index(model), text),))  # type: ignore[arg-type]
-
-
-def original_text(module: Module, load: Load, at: ast.AST | None = None) -> str | None:
-    """What to write for the id of the original model, at the load or at another place."""
-    if load.original is not None:
-        return f'"{load.original}"'
-    if load.exported_by is None:
-        return None
-    model = load.exported_by.model
-    value = model.value if isinstance(model, ast.keyword) else model
-    inner = original_text(module, load.exported_by, at or load.call)
-    return inner or (text_at(module, value, at or load.call) if value is not None else None)
+    if text is not None:
+        assert load.model is not None
+        yield CallEdit(load.call, values=((in_order(load.call).index(load.model), text),))
 
 
 def tp_size(module: Module, load: Load) -> tuple[str, str] | None:

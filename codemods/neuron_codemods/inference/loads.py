@@ -7,6 +7,7 @@ as it is, with the reason in ``Load.problem``.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -172,12 +173,17 @@ def text_at(module: Module, value: ast.expr, at: ast.AST) -> str | None:
         return value.id
     literally = _constant(module, value)
     if isinstance(literally, str):
-        return f'"{literally}"'
-    if literally is not UNKNOWN and isinstance(literally, (int, float, bool)):
+        return quoted(literally)
+    if isinstance(literally, (int, float)):
         return repr(literally)
     if isinstance(value, ast.Name):
         return None
     return module.source.segment(value) if is_plain(value) and visible(module, value, at) else None
+
+
+def quoted(text: str) -> str:
+    """A text as Python writes it between double quotes."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _constant(module: Module, value: ast.expr) -> object:
@@ -191,10 +197,9 @@ def _constant(module: Module, value: ast.expr) -> object:
 
 def _is_set_before(module: Module, name: ast.Name, at: ast.AST) -> bool:
     home = module.scope(name).home(name.id)
-    if home is None or len(home.bindings[name.id]) != 1:
-        return False
-    binding = home.bindings[name.id][0]
-    return isinstance(binding.node, ast.arg) or binding.statement.lineno < getattr(at, "lineno", 0)
+    assert home is not None, "the name is visible"
+    (binding, *others) = home.bindings[name.id]
+    return not others and (isinstance(binding.node, ast.arg) or binding.statement.lineno < getattr(at, "lineno", 0))
 
 
 def known(module: Module, given: Given | None) -> object:
@@ -366,24 +371,32 @@ def _written(module: Module, by_call: dict[ast.Call, Load]) -> dict[str, Load | 
     return folders
 
 
-def _placed(module: Module, load: Load, folders: dict[str, Load | None]) -> Load:
-    """A load with what it loads: the original model, or a folder that a compiled one was written to."""
+def _placed(module: Module, load: Load, folders: dict[str, Load | None], later: frozenset[Load] = frozenset()) -> Load:
+    """A load with what it loads: the original model, or a folder that a compiled one was written to.
+
+    ``later`` are the loads that read what this one wrote, so that it does not read from them.
+    """
     if load.problem is not None:
         return load
     if load.source is None:
         return _with(load, problem=Problem(load.call, "name the original model, and run neuron-migrate again."))
-    return _found(module, load, load.source, folders)
+    if load.method == "export" or load.config is not None:
+        return load
+    return _found(module, load, load.source, folders, later)
 
 
 def placed(module: Module, load: Load, model: ast.expr) -> Load:
     """Settings that are no load of their own (those of a pipeline) with what they load."""
     folders = _written(module, {item.call: item for item in loads(module)})
-    return _found(module, load, model, folders)
+    found = _found(module, load, model, folders, frozenset())
+    if found.exported_by is not None and original_text(module, found) is None:
+        return _with(found, problem=_unknown(module, load, model))
+    return found
 
 
-def _found(module: Module, load: Load, model: ast.expr, folders: dict[str, Load | None]) -> Load:
-    if load.method == "export" or load.config is not None:
-        return load
+def _found(
+    module: Module, load: Load, model: ast.expr, folders: dict[str, Load | None], later: frozenset[Load]
+) -> Load:
     exported = load.find("export", "from_transformers")
     if exported is not None:
         value = known(module, exported)
@@ -397,8 +410,10 @@ def _found(module: Module, load: Load, model: ast.expr, folders: dict[str, Load 
             )
             return _with(load, problem=Problem(load.call, message))
     source = folders.get(folder_key(module, model) or "")
-    if source is not None and source is not load and source.problem is None:
-        return _with(load, exported_by=_placed(module, source, folders))
+    if source is not None and source not in later | {load}:
+        exporter = _placed(module, source, folders, later | {load})
+        if exporter.problem is None:
+            return _with(load, exported_by=exporter)
     name = constant(module, model)
     if isinstance(name, str):
         compiled = module.project.compiled_in(module.path, name.removeprefix("./").rstrip("/"))
@@ -408,22 +423,39 @@ def _found(module: Module, load: Load, model: ast.expr, folders: dict[str, Load 
             return _with(load, original=compiled.model, compiled_for=given)
         if load.family == CAUSAL and re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not COMPILED_ID.search(name):
             return _with(load, assumed=True)
-    return _with(load, problem=Problem(load.call, _unknown_folder(module, model, name)))
+    return _with(load, problem=_unknown(module, load, model))
 
 
 def _without_pairs(module: Module, found: list[Load]) -> list[Load]:
-    """The loads with those marked that a pair of saving and loading made twice."""
+    """The loads with those marked that a pair of saving and loading made twice, or whose model cannot be named."""
     gone: set[ast.Call] = set()
+    unseen: dict[ast.Call, Problem] = {}
     for load in found:
         exporter = load.exported_by
-        if exporter is None or load.problem is not None:
+        if exporter is None:
             continue
         first, second = module.parent(exporter.call), module.parent(load.call)
         if _is_same_variable(module, first, second) or _unguarded(module, load):
             gone.add(load.call)
+        elif original_text(module, load) is None:
+            assert load.source is not None
+            unseen[load.call] = _unknown(module, load, load.source)
         elif _is_only_saved(module, first):
             gone.add(exporter.call)
-    return [_with(load, is_gone=True) if load.call in gone else load for load in found]
+    return [_with(load, is_gone=load.call in gone, problem=load.problem or unseen.get(load.call)) for load in found]
+
+
+def original_text(module: Module, load: Load, at: ast.AST | None = None) -> str | None:
+    """What to write for the id of the original model, at the load or at another place; None where it is there."""
+    if load.original is not None:
+        return quoted(load.original)
+    exporter = load.exported_by
+    if exporter is None:
+        return None
+    if exporter.original is not None or exporter.exported_by is not None:
+        return original_text(module, exporter, at or load.call)
+    assert exporter.source is not None
+    return text_at(module, exporter.source, at or load.call)
 
 
 def _is_same_variable(module: Module, first: ast.AST | None, second: ast.AST | None) -> bool:
@@ -498,15 +530,17 @@ def _shown(module: Module, node: ast.AST) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _unknown_folder(module: Module, model: ast.expr, name: object) -> str:
-    shown = _shown(module, model)
+def _unknown(module: Module, load: Load, model: ast.expr) -> Problem:
+    """The problem of a load of a folder whose original model cannot be named there."""
+    name = constant(module, model)
     if isinstance(name, str) and re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name):
         where = "the model card or config.json of that repository names it"
     else:
         where = "checkpoint_id in its neuron_config.json, or _name_or_path in its config.json, names it"
-    return (
-        f"{shown} is a compiled model, which native PyTorch cannot load. Name the original model with export=True "
-        f"({where}), and run neuron-migrate again."
+    return Problem(
+        load.call,
+        f"{_shown(module, model)} is a compiled model, which native PyTorch cannot load. Name the original model with "
+        f"export=True ({where}), and run neuron-migrate again.",
     )
 
 

@@ -26,6 +26,7 @@ from neuron_codemods.inference.loads import (
     Problem,
     known,
     load_of,
+    original_text,
     placed,
     text_at,
 )
@@ -149,6 +150,8 @@ def _read(module: Module, call: ast.Call, symbol: Symbol) -> Pipeline:
     model = _argument(call, "model")
     held = load_of(module, model) if isinstance(model, (ast.Name, ast.Attribute)) else None
     problem = problem or _task_problem(module, call, task)
+    if len(call.args) > len(_POSITIONAL) or any(isinstance(argument, ast.Starred) for argument in call.args):
+        problem = problem or Problem(call, "pass the arguments by keyword, and run neuron-migrate again.")
     if problem is None and any(item.arg is None for item in call.keywords):
         problem = Problem(
             call, "what ** holds cannot be told here. Write it into the call, and run neuron-migrate again."
@@ -229,8 +232,7 @@ def _pipeline(module: Module, item: Pipeline) -> Iterator[Change]:
     edits: list[AnyEdit] = [RemoveStatement(binding.statement) for binding in item.variables]
     requires: list[str] = []
     for index, argument in enumerate(call.args[2:], start=2):
-        if index < len(_POSITIONAL):
-            edits.append(rename_argument(call, argument, _POSITIONAL[index]))
+        edits.append(rename_argument(call, argument, _POSITIONAL[index]))
     for given in call.keywords:
         if given.arg in _DROPPED:
             edits.append(remove_argument(call, given))
@@ -259,17 +261,10 @@ def _pipeline(module: Module, item: Pipeline) -> Iterator[Change]:
 
 
 def _model_text(module: Module, item: Pipeline) -> Iterator[AnyEdit]:
-    model = _argument(item.call, "model")
-    text = None
-    if item.load.original is not None:
-        text = f'"{item.load.original}"'
-    elif item.load.exported_by is not None:
-        source = item.load.exported_by.model
-        value = source.value if isinstance(source, ast.keyword) else source
-        text = text_at(module, value, item.call) if value is not None else None
-    if model is not None and text is not None:
-        given = keyword(item.call, "model")
-        yield CallEdit(item.call, values=((in_order(item.call).index(given or model), text),))
+    text = original_text(module, item.load)
+    if text is not None:
+        model = keyword(item.call, "model") or item.call.args[_POSITIONAL.index("model")]
+        yield CallEdit(item.call, values=((in_order(item.call).index(model), text),))
 
 
 def _shapes(module: Module, item: Pipeline, settings: Load) -> Iterator[tuple[str, str]]:
@@ -293,6 +288,10 @@ def _shapes(module: Module, item: Pipeline, settings: Load) -> Iterator[tuple[st
             yield from (("padding", '"max_length"'), ("max_length", text), ("truncation", "True"))
 
 
+def _is_lost(module: Module, item: Pipeline, given: Given | None) -> bool:
+    return given is not None and known(module, given) is not None and text_at(module, given.value, item.call) is None
+
+
 def _compiled(module: Module, item: Pipeline) -> list[AnyEdit]:
     statement = module.parent(item.call)
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and is_plain(statement.targets[0]):
@@ -307,6 +306,10 @@ def _reviews(module: Module, item: Pipeline, settings: Load, note: str) -> Itera
         yield Change(Outcome.REVIEW, item.call, note)
     if item.task in _UNPADDED and settings.find("sequence_length") is not None:
         message = f"The {item.task} pipeline does not pad to one length: on Neuron every new length compiles anew."
+        yield Change(Outcome.REVIEW, item.call, message)
+    lost = [name for name in ("batch_size", "sequence_length") if _is_lost(module, item, settings.find(name))]
+    if lost:
+        message = f"{' and '.join(lost)} of the compiled model cannot be seen here: pass what the pipeline pads to."
         yield Change(Outcome.REVIEW, item.call, message)
     if item.task == _GENERATES:
         message = (

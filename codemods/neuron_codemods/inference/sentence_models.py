@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, InsertLines, RemoveStatement
 from neuron_codemods.imports import local_name
 from neuron_codemods.inference.casts import cast_of
-from neuron_codemods.inference.compiled_models import COMPILE, DEVICE, original_text
+from neuron_codemods.inference.compiled_models import COMPILE, DEVICE
 from neuron_codemods.inference.flow import origins
 from neuron_codemods.inference.inputs import ModelCall, model_calls
 from neuron_codemods.inference.loads import (
     CORES,
-    MODEL_KEYWORDS,
     SENTENCE,
     TEXT,
     Load,
@@ -27,6 +26,7 @@ from neuron_codemods.inference.loads import (
     dropping,
     known,
     load_of,
+    original_text,
     text_at,
 )
 from neuron_codemods.inference.uses import rewritten_loads
@@ -42,6 +42,11 @@ RULE = Rule(
     outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
 )
 
+_RENAMED = {
+    "use_auth_token": "token",
+    "cache_dir": "cache_folder",
+    **dict.fromkeys(("model_id", "pretrained_model_name_or_path"), "model_name_or_path"),
+}
 _RESULTS = frozenset({"sentence_embedding", "token_embeddings"})
 _DROPPED = frozenset({"subfolder", "library_name", "torch_dtype", "dtype", "low_cpu_mem_usage", "config"})
 _DOES_ITSELF = frozenset({"padding", "truncation", "max_length", "return_tensors"})
@@ -84,32 +89,35 @@ def _load(module: Module, load: Load) -> Iterator[Change]:
     for item in call.keywords:
         if item.arg in gone:
             edits.append(remove_argument(call, item))
-        elif item.arg == "use_auth_token":
-            edits.append(rename_argument(call, item, "token"))
-        elif item.arg == "cache_dir":
-            edits.append(rename_argument(call, item, "cache_folder"))
-        elif item.arg in MODEL_KEYWORDS and item.arg != "model_name_or_path":
-            edits.append(rename_argument(call, item, "model_name_or_path"))
+        elif item.arg in _RENAMED:
+            edits.append(rename_argument(call, item, _RENAMED[item.arg]))
     for splat in load.splats:
         edits.append(remove_argument(call, splat.item))
         for entry in named(splat.holder):
             if entry.arg is not None and entry.arg not in gone:
-                edits.append(CallEdit(call, added=((entry.arg, module.source.segment(entry.value)),)))
+                name = _RENAMED.get(entry.arg, entry.arg)
+                edits.append(CallEdit(call, added=((name, module.source.segment(entry.value)),)))
         if splat.binding is not None and not splat.is_read:
             edits.append(RemoveStatement(splat.binding.statement))
-    model = load.model
-    value = model.value if isinstance(model, ast.keyword) else model
     text = original_text(module, load)
-    if text is not None and value is not None and text != module.source.segment(value):
-        edits.append(CallEdit(call, values=((in_order(call).index(model), text),)))  # type: ignore[arg-type]
+    if text is not None:
+        assert load.model is not None
+        edits.append(CallEdit(call, values=((in_order(call).index(load.model), text),)))
     cast = cast_of(module, load)
     added = [("device", f"{local_name(module, DEVICE)}()")]
     if cast.text is not None:
         added.append(("model_kwargs", f'{{"dtype": {cast.text}}}'))
     edits.append(CallEdit(call, added=tuple(added)))
-    edits += _after(module, load)
+    after, is_padded = _after(module, load)
+    edits += after
     message = "The original model is loaded on the device and compiles on its first call."
     yield Change(Outcome.REWRITTEN, call, message, tuple(edits), (DEVICE, COMPILE))
+    if not is_padded:
+        message = (
+            "Texts are no longer padded to the length that the model was compiled for, so each length compiles anew: "
+            "assign the model to a variable and set processing_kwargs of its first module."
+        )
+        yield Change(Outcome.REVIEW, call, message)
     if cast.note:
         yield Change(Outcome.REVIEW, call, cast.note)
     cores = load.find(*CORES)
@@ -118,23 +126,22 @@ def _load(module: Module, load: Load) -> Iterator[Change]:
         yield Change(Outcome.REVIEW, call, message)
 
 
-def _after(module: Module, load: Load) -> Iterator[AnyEdit]:
-    """Padding to the compiled length, and compilation, behind the load."""
+def _after(module: Module, load: Load) -> tuple[list[AnyEdit], bool]:
+    """Padding to the compiled length, and compilation, behind the load; and whether no such length is lost."""
     name = local_name(module, COMPILE)
     statement = module.parent(load.call)
+    given = load.find(*TEXT)
+    is_fixed = given is not None and known(module, given) is not None
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and is_plain(statement.targets[0]):
         target = module.source.segment(statement.targets[0])
-        given = load.find(*TEXT)
-        length = text_at(module, given.value, load.call) if given is not None else None
+        length = text_at(module, given.value, load.call) if given is not None and is_fixed else None
         lines = [f"{target} = {name}({target})"]
-        if length not in (None, "None"):
+        if length is not None:
             padding = f'{{"padding": "max_length", "max_length": {length}, "truncation": True}}'
             lines.insert(0, f'{target}[0].processing_kwargs = {{"text": {padding}}}')
-        yield InsertLines(statement, tuple(lines), after=True)
-        return
+        return [InsertLines(statement, tuple(lines), after=True)], length is not None or not is_fixed
     start, end = module.source.span(load.call)
-    yield Edit.insert(start, f"{name}(")
-    yield Edit.insert(end, ")")
+    return [Edit.insert(start, f"{name}("), Edit.insert(end, ")")], not is_fixed
 
 
 # Calls ------------------------------------------------------------------------------------------------------------

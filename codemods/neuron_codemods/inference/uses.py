@@ -118,15 +118,11 @@ def _is_check(module: Module, use: ast.AST) -> bool:
 
 
 def _is_annotation(module: Module, use: ast.AST) -> bool:
-    below: ast.AST = use
-    for above in module.ancestors(use):
-        if isinstance(above, ast.arg) or (isinstance(above, ast.AnnAssign) and above.annotation is below):
-            return True
-        if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return above.returns is below
-        if isinstance(above, ast.Constant):
-            return True  # an annotation in quotes
-        if not isinstance(above, ast.expr):
-            return False
-        below = above
-    return False
+    below, above = use, module.parent(use)
+    while isinstance(above, ast.expr) and not isinstance(above, ast.Constant):
+        below, above = above, module.parent(above)
+    if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return above.returns is below
+    if isinstance(above, ast.AnnAssign):
+        return above.annotation is below
+    return isinstance(above, (ast.arg, ast.Constant))  # a constant is an annotation in quotes
