@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.scopes import Binding, Function
 from neuron_codemods.values import passed
 
@@ -85,9 +85,9 @@ def _elements(module: Module, value: ast.expr, index: int, count: int) -> list[a
 
 
 def _of_attribute(module: Module, node: ast.Attribute) -> list[ast.expr]:
-    """What a class assigns to an attribute of its instances: ``self.model``."""
+    """What a class assigns to an attribute of its instances (``self.model``), or a module to one written the same."""
     if not isinstance(node.value, ast.Name) or node.value.id not in ("self", "cls"):
-        return []
+        return _assigned(module).get(ast.unparse(node), [])
     owner = next((above for above in module.ancestors(node) if isinstance(above, ast.ClassDef)), None)
     if owner is None:
         return []
@@ -101,6 +101,18 @@ def _of_attribute(module: Module, node: ast.Attribute) -> list[ast.expr]:
         and isinstance(target.value, ast.Name)
         and target.value.id == node.value.id
     ]
+
+
+@once
+def _assigned(module: Module) -> dict[str, list[ast.expr]]:
+    """What a module assigns to each attribute, by how that is written: ``app.state.model``."""
+    found: dict[str, list[ast.expr]] = {}
+    for statement in module.names.statements:
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Attribute):
+                    found.setdefault(ast.unparse(target), []).append(statement.value)
+    return found
 
 
 def _of_call(module: Module, node: ast.Call) -> list[ast.expr]:

@@ -60,17 +60,16 @@ def _prepared(module: Module, call: ast.Call, item: ModelCall) -> Iterator[Chang
     parts = []
     outcome = Outcome.REWRITTEN
     length = _length(module, load, call)
-    if length is not None:
-        padded = list(_padded(module, call, length))
-        if has_splat(call) and not padded:
+    padded = list(_padded(module, call, length)) if length is not None else []
+    if padded and has_splat(call):
+        outcome = Outcome.REVIEW
+        parts.append(f"what ** holds has to pad to {length}, the length that the model was compiled for")
+    elif padded:
+        edits += padded
+        parts.append(f"inputs are padded to {length}, the length that the model was compiled for")
+        if keyword(call, "truncation") is None:
             outcome = Outcome.REVIEW
-            parts.append(f"what ** holds has to pad to {length}, the length that the model was compiled for")
-        if padded:
-            edits += padded
-            parts.append(f"inputs are padded to {length}, the length that the model was compiled for")
-            if keyword(call, "truncation") is None and not has_splat(call):
-                outcome = Outcome.REVIEW
-                parts.append("longer ones, which were refused, are cut")
+            parts.append("longer ones, which were refused, are cut")
     if not _is_moved(module, call) and keyword(call, "return_tensors") is not None:
         target = _device(module, call, item)
         if target is None:
@@ -79,7 +78,7 @@ def _prepared(module: Module, call: ast.Call, item: ModelCall) -> Iterator[Chang
         target += _dtype(module, call, item.load, target)
         edits.append(Edit.insert(module.source.span(call)[1], f".to({target})"))
         parts.append("inputs move to the device of the model")
-    if edits:
+    if parts:
         message = "; ".join(parts)
         yield Change(outcome, call, f"{message[0].upper()}{message[1:]}.", tuple(edits), requires)
 
@@ -105,7 +104,7 @@ def _padded(module: Module, call: ast.Call, length: str) -> Iterator[AnyEdit]:
         added.append(("truncation", "True"))
     elif literal(truncation.value) is False:
         yield replace_value(call, truncation, "True")
-    if added and not has_splat(call):
+    if added:
         yield CallEdit(call, added=tuple(added))
 
 
@@ -130,8 +129,9 @@ def _device(module: Module, call: ast.Call, item: ModelCall) -> str | None:
     """``model.device``, where the model is known under the same name when the inputs are made."""
     target = item.model
     if isinstance(target, ast.Attribute):
-        same = isinstance(target.value, ast.Name) and target.value.id == "self"
-        return f"{module.source.segment(target)}.device" if same and _same_class(module, target, call) else None
+        same = isinstance(target.value, ast.Name) and target.value.id == "self" and _same_class(module, target, call)
+        is_known = same and not _is_set_later(module, target, call)
+        return f"{module.source.segment(target)}.device" if is_known else None
     if not isinstance(target, ast.Name):
         return None
     home = module.scope(target).home(target.id)
@@ -142,6 +142,17 @@ def _device(module: Module, call: ast.Call, item: ModelCall) -> str | None:
     outside = home.is_module and module.function(call) is not None
     is_parameter = all(isinstance(binding.node, ast.arg) for binding in bindings)
     return f"{target.id}.device" if is_first or outside or is_parameter else None
+
+
+def _is_set_later(module: Module, target: ast.Attribute, call: ast.Call) -> bool:
+    """Whether the function that a call stands in sets an attribute after the call."""
+    return any(
+        other.attr == target.attr
+        and isinstance(other.ctx, ast.Store)
+        and other.lineno > call.lineno
+        and module.function(other) is module.function(call)
+        for other in module.names.attributes
+    )
 
 
 def _dtype(module: Module, call: ast.Call, load: Load, target: str) -> str:
