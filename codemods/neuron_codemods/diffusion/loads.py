@@ -229,23 +229,18 @@ def _is_type(module: Module, node: ast.expr) -> bool:
     if _alias(module, node) is not None or not module.is_placed(node):
         return True
     below: ast.AST = node
-    for above in module.ancestors(node):
-        if isinstance(above, ast.Call):
-            function = above.func
-            is_test = isinstance(function, ast.Name) and function.id in ("isinstance", "issubclass")
-            return is_test and below in above.args[1:]
-        if isinstance(above, ast.arg):
-            return True
-        if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return above.returns is below
-        if isinstance(above, ast.AnnAssign):
-            return above.annotation is below
-        if isinstance(above, ast.Constant):  # a string annotation
-            return True
-        if not isinstance(above, (ast.Subscript, ast.Tuple, ast.BinOp, ast.List)):
-            return False
-        below = above
-    return False
+    above = module.parent(node)
+    while isinstance(above, (ast.Subscript, ast.Tuple, ast.BinOp, ast.List)):
+        below, above = above, module.parent(above)
+    if isinstance(above, ast.Call):
+        function = above.func
+        is_test = isinstance(function, ast.Name) and function.id in ("isinstance", "issubclass")
+        return is_test and below in above.args[1:]
+    if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return above.returns is below
+    if isinstance(above, ast.AnnAssign):
+        return above.annotation is below
+    return isinstance(above, (ast.arg, ast.Constant))  # a constant is an annotation in quotes
 
 
 def _chosen(symbol: Symbol) -> str:
