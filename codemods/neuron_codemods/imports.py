@@ -397,7 +397,11 @@ class Plan:
     def _site_around(self, node: ast.AST) -> _Site | None:
         blocks = set(self.module.ancestors(node)) - {self.source.tree}
         for site in self.sites.values():
-            if self.module.parent(site.statement) in blocks and site.statement.lineno <= getattr(node, "lineno", 0):
+            scope = self.module.scope(site.statement)
+            # A method does not see the names of its class.
+            is_seen = not scope.is_class or scope is self.module.scope(node)
+            inside = self.module.parent(site.statement) in blocks
+            if inside and is_seen and site.statement.lineno <= getattr(node, "lineno", 0):
                 return site
         return None
 

@@ -553,7 +553,8 @@ def _is_only_saved(module: Module, loads: Loads, load: Load) -> bool:
     saved = [
         call
         for call, folder, _ in saves(module, loads)
-        if folder is not None and any(same_expression(module, folder, item) for item in folders)
+        if folder is not None and isinstance(module.parent(call), ast.Expr)
+        if any(same_expression(module, folder, item) for item in folders)
     ]
     for node, origins in loads.flow.uses:
         if load.call not in origins or node is load.call:

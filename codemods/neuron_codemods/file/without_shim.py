@@ -10,7 +10,7 @@ https://huggingface.co/docs/transformers/perf_infer_gpu_multi
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from neuron_codemods.edits import CallEdit, Change, Edit, EraseImport
 from neuron_codemods.model import Case, Outcome, Rule
@@ -31,15 +31,18 @@ _SHIM = "neuron_shim."
 def check(module: Module) -> Iterator[Change]:
     """One change for each use, and one for each import that nothing needs any more."""
     for bindings in list(module.names.module.bindings.values()):
+        seen: set[Reference] = set()
         for binding in bindings:
             if binding.is_import and (binding.qualified or "").startswith(_SHIM):
-                yield from _replaced(module, binding)
+                references = [reference for reference in module.references(binding) if reference not in seen]
+                seen.update(references)
+                yield from _replaced(module, binding, references)
 
 
-def _replaced(module: Module, binding: Binding) -> Iterator[Change]:
+def _replaced(module: Module, binding: Binding, references: Sequence[Reference]) -> Iterator[Change]:
     name = (binding.qualified or "").removeprefix(_SHIM)
     plain = _PLAIN.get(name)
-    changes = [plain(module, reference) if plain else None for reference in module.references(binding)]
+    changes = [plain(module, reference) if plain else None for reference in references]
     found = [change for change in changes if change is not None]
     if len(found) < len(changes) or plain is None:
         message = f"Write what {name} does, or keep neuron_shim: it has no plain form here."

@@ -151,7 +151,8 @@ def _call(module: Module, item: ModelCall) -> Iterator[Change]:
     call = item.call
     if len(call.keywords) == 1 and not call.args and call.keywords[0].arg is None:
         splat = call.keywords[0]
-        edits: list[AnyEdit] = [Edit.delete((module.source.span(splat)[0], module.source.span(splat.value)[0]))]
+        stars, value = module.source.tokens_between(*module.source.span(splat))[:2]
+        edits: list[AnyEdit] = [Edit.delete((stars.start, value.start))]
     elif call.keywords and not call.args and all(given.arg is not None for given in call.keywords):
         if keyword(call, "pixel_values") is not None:
             message = (

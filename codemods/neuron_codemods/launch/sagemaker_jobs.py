@@ -39,6 +39,8 @@ RULE = Rule(
 )
 
 _ENVIRONMENT = ("environment", "env")
+_WEAKER = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.Compare, ast.NamedExpr)
+"""What stands behind ``**`` in parentheses only."""
 _OFF = (False, 0, "0", "false", "False", None)
 _MARKS = frozenset({"zero_1", "tensor_parallel_size"})
 
@@ -140,7 +142,9 @@ def _set(module: Module, call: ast.Call, name: str, text: str) -> tuple[AnyEdit,
         return (CallEdit(mapping, added=((name, text),)),)
     entry = f'"{name}": {text}'
     if given is not None:
-        return (replace_value(call, given, f"{{**{module.source.segment(given.value)}, {entry}}}"),)
+        text = module.source.segment(given.value)
+        value = f"({text})" if isinstance(given.value, _WEAKER) else text
+        return (replace_value(call, given, f"{{**{value}, {entry}}}"),)
     return (CallEdit(call, added=(("environment", f"{{{entry}}}"),)),)
 
 

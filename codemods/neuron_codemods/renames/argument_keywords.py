@@ -92,7 +92,9 @@ def _unread(module: Module, made: Arguments) -> Iterator[Change]:
 def _mentioned(module: Module) -> tuple[str, ...]:
     """The old names that a file mentions as a text, or as a keyword of something that is no class of arguments."""
     known = {holder for made in made_configs(module) for holder in made.holders}
-    names = {node.value.lstrip("-") for node in module.names.strings if isinstance(node.value, str)}
+    values = {item.value for holder in known for item in named(holder)}
+    strings = [node for node in module.names.strings if node not in values]
+    names = {node.value.lstrip("-") for node in strings if isinstance(node.value, str)}
     for call in module.calls:
         if call not in known and not is_of_libraries(module, call.func):
             names |= {item.arg for item in call.keywords if item.arg}

@@ -51,7 +51,7 @@ def check(module: Module) -> Iterator[Change]:
         made = Arguments(call, "from_pretrained", False, False, literals)
         for holder in made.holders:
             for item in named(holder):
-                if item.arg in _SEEN_TO and call in trained:
+                if item.arg in _SEEN_TO and holder is call and call in trained:
                     continue
                 change = _change(Given(module, made, holder, item))
                 if change is not None:

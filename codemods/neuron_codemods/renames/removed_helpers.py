@@ -9,12 +9,13 @@ https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from neuron_codemods.edits import AnyEdit, Change, Edit, EraseImport, RemoveStatement
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
+from neuron_codemods.xla import metrics, uses
 
 RULE = Rule(
     code="NM701",
@@ -82,7 +83,25 @@ def _dead_imports(module: Module, call: ast.Call) -> ast.If | None:
         return None
     is_elif = module.source.segment(above).startswith("elif")
     imports = [node for node in above.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return above if len(imports) == len(above.body) and not is_elif else None
+    if len(imports) < len(above.body) or is_elif or _is_needed(module, imports):
+        return None
+    return above
+
+
+def _is_needed(module: Module, imports: Sequence[ast.stmt]) -> bool:
+    """Whether a name that only these imports bind has a use that no other rule takes away."""
+    going = {
+        next(node for node in ast.walk(use.node) if isinstance(node, ast.Name))
+        for use in uses.all_uses(module)
+        if use.row.module != metrics.MODULE or metrics.is_printed(module, use)
+    }
+    return any(
+        reference.node not in going
+        for scope in module.names.module.walk()
+        for bindings in scope.bindings.values()
+        if all(binding.statement in imports for binding in bindings)
+        for reference in module.references(bindings[0])
+    )
 
 
 def _false(module: Module, call: ast.Call) -> Edit:
@@ -175,6 +194,25 @@ NeuronTrainer()
         """from optimum.neuron import NeuronTrainer
 
 NeuronTrainer()
+""",
+        (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "imports for a TPU whose names stay in use",
+        """from transformers import is_torch_tpu_available
+from optimum.neuron import NeuronTrainer
+
+if is_torch_tpu_available():
+    import torch_xla.debug.metrics as met
+
+NeuronTrainer(counters=met.counter_names)
+""",
+        """from optimum.neuron import NeuronTrainer
+
+if False:
+    import torch_xla.debug.metrics as met
+
+NeuronTrainer(counters=met.counter_names)
 """,
         (Outcome.REWRITTEN,),
     ),

@@ -25,6 +25,7 @@ from neuron_codemods.values import (
     UNKNOWN,
     constant,
     has_splat,
+    is_plain,
     keyword,
     literal,
     remove_argument,
@@ -304,6 +305,8 @@ def _read(module: Module, call: ast.Call) -> _Prepared | None:
         return None
     target = statement.targets[0]
     targets = list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    if len(targets) > 1 and not is_plain(call.func.value):  # type: ignore[attr-defined]
+        return None  # the accelerator would be made twice
     if len(targets) != len(call.args) or any(isinstance(node, ast.Starred) for node in (*targets, *call.args)):
         return None
     return _Prepared(statement, list(call.args), targets)
