@@ -45,13 +45,11 @@ def check(module: Module) -> Iterator[Change]:
 
 def _running(module: Module, constant: ast.AST) -> ast.Call | None:
     """The call that runs a command with this string in it."""
-    for node in module.ancestors(constant):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            return node if _RUNS.search(name) else None
-        if isinstance(node, ast.stmt):
-            return None
-    return None
+    node = next(above for above in module.ancestors(constant) if isinstance(above, (ast.Call, ast.stmt)))
+    if not isinstance(node, ast.Call):
+        return None
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return node if _RUNS.search(name) else None
 
 
 CASES = (

@@ -101,10 +101,8 @@ def _alternative(text: str) -> str | None:
 
 def _folded(shell: Shell, node: Any, seen: set[int]) -> Iterator[Change]:
     start, end = shell.span(node)
-    then = next((child for child in node.children if child.type == "then"), None)
-    first = node.children[1] if len(node.children) > 1 else None
-    if then is None or first is None:
-        return
+    then = next(child for child in node.children if child.type == "then")
+    first = node.children[1]
     condition = shell.text[shell.span(first)[0] : shell.span(then)[0]].rstrip().removesuffix(";").rstrip()
     if not _MENTIONED.search(condition):
         return
@@ -119,7 +117,6 @@ def _folded(shell: Shell, node: Any, seen: set[int]) -> Iterator[Change]:
     clauses = [child for child in node.children if child.type in ("elif_clause", "else_clause")]
     if truth is None or (not truth and any(child.type == "elif_clause" for child in clauses)):
         return
-    seen.add(start)
     message = "NEURON_EXTRACT_GRAPHS_ONLY is never set now: the branch that trains takes the place of the condition."
     body = _body(shell, node, then, clauses) if truth else _else_body(shell, clauses)
     if body is None or not body.strip():
@@ -128,6 +125,7 @@ def _folded(shell: Shell, node: Any, seen: set[int]) -> Iterator[Change]:
         whole = body.strip("\r\n").strip() if _has_text(shell, node) else _dedented(body, shell.indentation(start))
         edit = Edit.replace((start, end), whole)
     if edit is not None:
+        seen.add(start)
         yield Change(Outcome.REWRITTEN, (start, end), message, (edit,))
 
 
@@ -190,8 +188,6 @@ def _false(shell: Shell, node: Any) -> Edit | None:
     while node.parent is not None and node.parent.type == "list":
         named = [child for child in node.parent.children if child.is_named]
         operator = next(child.type for child in node.parent.children if not child.is_named)
-        if node != named[0]:
-            return None
         if operator == "||":
             return Edit.delete((shell.span(node)[0], shell.span(named[1])[0]))
         node = node.parent

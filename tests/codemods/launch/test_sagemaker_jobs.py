@@ -55,6 +55,12 @@ def job(given: str, script: str = "") -> str:
             "hyperparameters={}, environment={'TORCH_NEURONX_NEFF_CACHE_DIR': '/tmp/x'}",
         ),
         ("hyperparameters={'zero_1': 1, **more}", "hyperparameters={**more}"),
+        ("hyperparameters={'logging_dir': d}", "hyperparameters={}, environment={'TENSORBOARD_LOGGING_DIR': d}"),
+        ("hyperparameters={'adafactor': True}", "hyperparameters={'optim': 'adafactor'}"),
+        (
+            "hyperparameters={}, environment={'NEURON_CC_FLAGS': f}",
+            "hyperparameters={}, environment={'NEURON_CC_FLAGS': f}",
+        ),
     ],
 )
 def test_hyperparameters_and_environment(before: str, after: str) -> None:

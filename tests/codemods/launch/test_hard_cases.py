@@ -1,0 +1,175 @@
+"""Launch lines that are written in unusual ways: each becomes what it means, or stays with a marker."""
+
+from __future__ import annotations
+
+import pytest
+
+from neuron_codemods import Outcome, Project, collect, kinds, migrate, migrate_text
+
+ASYNC = "HF_DEACTIVATE_ASYNC_LOAD=1"
+CACHE = "TORCH_NEURONX_NEFF_CACHE_DIR"
+GRAPHS = '"$NEURON_EXTRACT_GRAPHS_ONLY"'
+COMPILE = "neuron_parallel_compile"
+SCRIPT = """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+parser = NeuronHfArgumentParser(NeuronTrainingArguments)
+args, = parser.parse_args_into_dataclasses()
+"""
+LORA = f"from peft import LoraConfig\nLoraConfig()\n{SCRIPT}"
+
+
+def becomes(text: str, script: str | None = None) -> str:
+    project = Project(() if script is None else (collect(script, "train.py"),))
+    migration = migrate_text("shell", text, project=project)
+    assert Outcome.MANUAL not in {finding.outcome for finding in migration.findings}
+    assert migrate_text("shell", migration.text, project=project).text == migration.text
+    return migration.text
+
+
+def assert_left(text: str, message: str) -> None:
+    """The text is as it was, but for a marker with these words."""
+    migration = migrate_text("shell", text)
+    assert any(message in each.message for each in migration.findings if each.outcome is Outcome.MANUAL)
+    lines = migration.text.splitlines(keepends=True)
+    assert "".join(line for line in lines if "TODO(neuron-migrate" not in line) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torchrun train.py --zero_1 --pipeline_parallel_size 1\n", f"{ASYNC} torchrun train.py\n"),
+        ("torchrun train.py --zero_1 --no_adafactor\n", f"{ASYNC} torchrun train.py\n"),
+        (
+            "torchrun train.py --zero_1 --logging_dir logs\n",
+            f"TENSORBOARD_LOGGING_DIR=logs {ASYNC} torchrun train.py\n",
+        ),
+        (
+            'A="--bf16 --zero_1"\ntorchrun train.py $A\ntorchrun train.py $A --x 1\n',
+            f'A="--bf16"\n{ASYNC} torchrun train.py $A\n{ASYNC} torchrun train.py $A --x 1\n',
+        ),
+        ('CMD="torchrun train.py"\n${CMD} --zero_1\n', f'CMD="torchrun train.py"\n{ASYNC} ${{CMD}}\n'),
+        (
+            'run() {\n  torchrun train.py "$@"\n}\nrun --zero_1\n',
+            f'run() {{\n  torchrun train.py "$@"\n}}\n{ASYNC} run\n',
+        ),
+        ('A="$B"\nB="$A"\ntorchrun train.py $A --zero_1\n', f'A="$B"\nB="$A"\n{ASYNC} torchrun train.py $A\n'),
+    ],
+)
+def test_arguments(before: str, after: str) -> None:
+    assert becomes(before) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torchrun train.py --tensor_parallel_size 1\n", "TP_SIZE=1 torchrun train.py\n"),
+        ("torchrun train.py --tensor_parallel_size a$TP\n", "TP_SIZE=1 torchrun train.py\n"),
+        ("TP=8\ntorchrun train.py --tensor_parallel_size $TP\n", "TP=1\nTP_SIZE=$TP torchrun train.py\n"),
+        (
+            "TP=8\necho $TP\ntorchrun train.py --tensor_parallel_size $TP\n",
+            "TP=8\necho $TP\nTP_SIZE=1 torchrun train.py\n",
+        ),
+    ],
+)
+def test_adapters_are_not_sharded(before: str, after: str) -> None:
+    assert becomes(before, LORA) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("run ${A:+--zero_1}\n", "take it out of this expansion"),
+        ('A="--zero_1"\nrun $A\n', "take it out of what reaches the script"),
+        ("if optimum-cli neuron cache list; then\n  x\nfi\n", "Take this out of what depends on it"),
+        ("optimum-cli export neuron --model gpt2 out/\nls out\n", "Load gpt2 where out/ was loaded"),
+        ("optimum-cli export neuron --model gpt2 $OUT\nls $OUT\n", "Load gpt2 where $OUT was loaded"),
+        ("optimum-cli neuron serve --model\n", "Serve with vllm serve MODEL."),
+        ("optimum-cli neuron serve -m a --dtype=bf16 --x 1 y\n", "Serve with vllm serve a --dtype bf16."),
+        (f"if {COMPILE} torchrun train.py; then\n  torchrun train.py\nfi\n", "take this out of what depends on it"),
+        (f"if (( {GRAPHS} == 1 )); then\n  a\nfi\n", "take the branch that trains"),
+        (f"if [[ {GRAPHS} == 1 || -n $D && $E ]]; then\n  a\nfi\n", "take the branch that trains"),
+        (f"if [ {GRAPHS} = 1 ]; then\n  a\nfi | grep x\n", "take the branch that trains"),
+        (f"X=$(if [ {GRAPHS} = 1 ]; then echo a; fi)\n", "take the branch that trains"),
+        (f'[ {GRAPHS} = "$Q" ] && a\n', "take the branch that trains"),
+        (f"x && [ {GRAPHS} = 1 ] && a\n", "take the branch that trains"),
+        (f"while [ {GRAPHS} = 1 ] && a; do b; done\n", "take the branch that trains"),
+    ],
+)
+def test_what_is_left(text: str, message: str) -> None:
+    assert_left(text, message)
+
+
+@pytest.mark.parametrize("flag", ["--tensor_parallel_size", "--evaluation_strategy"])
+def test_a_flag_without_its_value_is_left(flag: str) -> None:
+    migration = migrate_text("shell", f"torchrun train.py {flag} --zero_1\n")
+    assert [finding.outcome for finding in migration.findings].count(Outcome.MANUAL) == 1
+    assert migration.text.endswith(f"\n{ASYNC} torchrun train.py {flag}\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("optimum-cli env\n", "transformers env\n"),
+        ('optimum-cli export neuron --model gpt2 ""\nx\n', "x\n"),
+        ("optimum-cli export neuron -m\nx\n", "x\n"),
+        ("optimum-cli export neuron -m gpt2 --lora_model_ids a b --task\nx\n", "x\n"),
+        (f"[ {GRAPHS} = 1 ] && a && b\nx\n", "x\n"),
+        (f"[ {GRAPHS} = 1 ] || a && b\n", "a && b\n"),
+        (f"[ {GRAPHS} != 1 ] && a\n", "a\n"),
+        (f"[ {GRAPHS} != 1 ] || a\nx\n", "x\n"),
+        (
+            f'L="torchrun"\nif x; then\n  L="{COMPILE} torchrun"\nfi\n$L train.py\n',
+            'L="torchrun"\n$L train.py\n',
+        ),
+        (
+            f'L="torchrun"\nif x; then\n  L="{COMPILE} torchrun"\n  y\nfi\n$L train.py\n',
+            'L="torchrun"\nif x; then\n  L="torchrun"\n  y\nfi\n$L train.py\n',
+        ),
+        (
+            f'L="other"\nif x; then\n  L="{COMPILE} torchrun"\nfi\n$L train.py\n',
+            'L="other"\nif x; then\n  L="torchrun"\nfi\n$L train.py\n',
+        ),
+        (
+            'export NEURON_CC_FLAGS="--cache_dir=/c -O1"; x\n',
+            f'export NEURON_CC_FLAGS="-O1" {CACHE}=/c; x\n',
+        ),
+        ("NEURON_FUSE_SOFTMAX=1 B=2\n", "B=2\n"),
+        ("B=2 NEURON_FUSE_SOFTMAX=1\n", "B=2\n"),
+        ("unset NEURON_FUSE_SOFTMAX B\n", "unset NEURON_FUSE_SOFTMAX B\n"),
+        ("if unset NEURON_FUSE_SOFTMAX; then x; fi\n", "if unset NEURON_FUSE_SOFTMAX; then x; fi\n"),
+        ("if export NEURON_FUSE_SOFTMAX; then x; fi\n", "if export NEURON_FUSE_SOFTMAX; then x; fi\n"),
+        (
+            "cat <<EOF | bash\necho $X NEURON_FUSE_SOFTMAX\nEOF\n",
+            "cat <<EOF | bash\necho $X NEURON_FUSE_SOFTMAX\nEOF\n",
+        ),
+    ],
+)
+def test_commands_and_variables(before: str, after: str) -> None:
+    assert becomes(before) == after
+
+
+@pytest.mark.parametrize(
+    ("line", "folders"),
+    [
+        ("optimum-cli export neuron --model gpt2 out", [("out", "gpt2")]),
+        ("M=gpt2\noptimum-cli export neuron -m $M out", [("out", "gpt2")]),
+        ("optimum-cli export neuron --model gpt2 $OUT", []),
+        ("optimum-cli export neuron out", []),
+    ],
+)
+def test_exports_that_other_files_know(line: str, folders: list[tuple[str, str]]) -> None:
+    facts = kinds.collect("shell", line, "run.sh")
+    compiled = facts.compiled if facts is not None else ()
+    assert [(each.folder, each.model) for each in compiled] == folders
+
+
+@pytest.mark.parametrize(
+    ("code", "is_told"),
+    [
+        ('if run("optimum-cli export neuron"):\n    pass\n', True),
+        ('x = "optimum-cli export neuron"\n', False),
+        ('class A(x="optimum-cli export neuron"):\n    pass\n', False),
+        ('f()("optimum-cli export neuron")\n', False),
+    ],
+)
+def test_commands_in_python(code: str, is_told: bool) -> None:
+    assert [finding.code for finding in migrate(code).findings] == ["NM407"] * is_told
