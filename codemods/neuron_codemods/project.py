@@ -35,6 +35,7 @@ class Derived:
 COMPILED_FOR = frozenset(
     {
         *("batch_size", "text_batch_size", "sequence_length", "audio_sequence_length", "num_beams"),
+        *("height", "width", "num_images_per_prompt", "guidance_scale"),
         *("auto_cast", "auto_cast_type", "torch_dtype", "num_cores", "tensor_parallel_size", "tp_degree"),
     }
 )
@@ -303,6 +304,7 @@ def bases(project: Project, qualified: str, left: int = _LONGEST_CHAIN) -> Itera
 def collect(text: str, path: str) -> ModuleFacts:
     """Read what other files may need to know about one; raises ``SourceError`` as :func:`migrate` does."""
     from neuron_codemods import data
+    from neuron_codemods.diffusion.folders import folders as pipelines
     from neuron_codemods.inference.folders import folders
     from neuron_codemods.launch.sagemaker_jobs import shards
     from neuron_codemods.module import Module
@@ -341,7 +343,7 @@ def collect(text: str, path: str) -> ModuleFacts:
         classes=classes,
         hardware=hardware(module),
         script=script(module),
-        compiled=compiled,
+        compiled=(*compiled, *pipelines(module)),
         asks=asks,
         carriers=frozenset(carriers),
         sizes=frozenset(sizes),

@@ -118,7 +118,8 @@ def _message(module: Module, made: Conversion) -> str:
     dtype = made.dtype.rpartition(".")[2] if made.dtype is not None else "float32"
     text = f"The original weights load in {dtype}"
     if load.source is not None:
-        text += ", in the place of the folder that this file exported,"
+        by = "another file" if load.source.call is load.call else "this file"
+        text += f", in the place of the folder that {by} exported,"
     return f"{text.rstrip(',')}." if target(module, load.call) is None else f"{text} and compile on the first call."
 
 

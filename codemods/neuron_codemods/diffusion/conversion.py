@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from neuron_codemods.diffusion.given import Given, Splat, constant_of, text_at
+from neuron_codemods.diffusion.given import Splat, constant_of, text_at
 from neuron_codemods.diffusion.loads import (
     EXPORT,
     RENAMED,
@@ -231,8 +231,7 @@ def _of_source(
     """Load what the exported folder was made from: its model id and what said where that comes from."""
     load = made.load
     assert load.source is not None
-    model = load.source.model
-    text = text_at(module, Given("model", model, ast.keyword("model", model)), load.call)
+    text = text_at(module, load.source.named, load.call)
     assert text is not None
     index = next(
         index

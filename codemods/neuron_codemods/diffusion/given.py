@@ -35,6 +35,20 @@ class Given:
     entry: ast.keyword
     """Where it is written: a keyword of the call, or an entry of a mapping."""
     splat: Splat | None = None
+    is_elsewhere: bool = False
+    """Whether another file says it; the value is a constant then."""
+
+    @property
+    def shown(self) -> str:
+        """The text of a constant."""
+        value = literal(self.value)
+        return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def elsewhere(name: str, value: str | int) -> Given:
+    """A keyword that another file says."""
+    constant = ast.Constant(value)
+    return Given(name, constant, ast.keyword(name, constant), is_elsewhere=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +230,8 @@ def _own_literal(module: Module, item: ast.keyword, binding: Binding | None) -> 
 def text_at(module: Module, given: Given, at: ast.AST) -> str | None:
     """How to write a value at another place; None when what it is made of cannot be seen from there."""
     value = given.value
+    if given.is_elsewhere:
+        return given.shown
     if is_repeatable(module, value):
         if _is_seen(module, value, at):
             return module.source.segment(value)

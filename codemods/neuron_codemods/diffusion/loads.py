@@ -15,6 +15,7 @@ from neuron_codemods.diffusion.given import (
     Splat,
     arguments,
     constant_of,
+    elsewhere,
     is_repeatable,
     known_literal,
     same_expression,
@@ -57,7 +58,7 @@ class Load:
     problem: str = ""
     """Why the load is left as it is, and what to do; empty when it is rewritten."""
     source: Load | None = None
-    """For a compiled folder that this file exports itself: the load that exported it."""
+    """For a compiled folder: the load that exported it, or one with the same call for an export by another file."""
     is_dropped: bool = False
     """Whether the exporting load leaves the pipeline in the same variable, so that this one can go."""
     is_superseded: bool = False
@@ -85,9 +86,16 @@ class Load:
     @property
     def model(self) -> ast.expr:
         """The model id, or the folder."""
+        return self.named.value
+
+    @property
+    def named(self) -> Given:
+        """The argument with the model id, or the folder."""
         given = self.arguments.given
         named = given.get("model_id") or given.get("pretrained_model_name_or_path")
-        return named.value if named is not None else self.call.args[0]
+        if named is not None:
+            return named
+        return Given("model_id", self.call.args[0], ast.keyword("model_id", self.call.args[0]))
 
 
 @dataclass(eq=False)
@@ -452,8 +460,21 @@ def _match_folders(module: Module, loads: Loads) -> None:
             if len(sources) == 1:
                 (load.source,) = sources.values()
                 load.problem = _problem_of_reload(module, load)
+            elif (source := _exported_elsewhere(module, load)) is not None:
+                load.source = source
             else:
                 load.problem = _compiled(module, load)
+
+
+def _exported_elsewhere(module: Module, load: Load) -> Load | None:
+    """The load that stands for the export of a folder by another file of the project."""
+    folder = constant_of(module, load.model)
+    compiled = module.project.compiled_in(module.path, folder) if isinstance(folder, str) else None
+    if compiled is None:
+        return None
+    said = {"model_id": elsewhere("model_id", compiled.model), "export": elsewhere("export", True)}
+    said |= {name: elsewhere(name, value) for name, value in compiled.settings if name in SIZES or name in TRANSLATED}
+    return Load(load.call, load.symbol, Arguments(load.call, said))
 
 
 def _problem_of_reload(module: Module, load: Load) -> str:
@@ -461,7 +482,7 @@ def _problem_of_reload(module: Module, load: Load) -> str:
     if load.source.problem:
         return "This loads the folder of an export in this file, which needs a person first."
     model = load.source.model
-    if text_at(module, Given("model", model, ast.keyword("model", model)), load.call) is None:
+    if text_at(module, load.source.named, load.call) is None:
         return (
             f"This loads the folder of an export in this file: load {module.source.segment(model)} instead, which "
             "cannot be seen from here."
@@ -521,7 +542,7 @@ def _drop(module: Module, loads: Loads) -> None:
     """Find the pairs of an export and the load of its folder of which one can go."""
     for load in loads.rewritten:
         source = load.source
-        if source is None or source.symbol.native != load.symbol.native:
+        if source is None or source.call is load.call or source.symbol.native != load.symbol.native:
             continue
         if guarded(module, load):
             load.is_dropped = True
@@ -541,7 +562,7 @@ def _drop(module: Module, loads: Loads) -> None:
 
 def guarded(module: Module, load: Load) -> tuple[AnyEdit, ...]:
     """The edits that leave the export alone, where an ``if`` chose between it and this load of its folder."""
-    if load.source is None:
+    if load.source is None or load.source.call is load.call:
         return ()
     return unguarded(module, load.source.call, load.call, lambda node: same_expression(module, node, load.model))
 

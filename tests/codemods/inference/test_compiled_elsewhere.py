@@ -61,3 +61,38 @@ def test_what_is_not_known_is_left_to_the_checkpoint() -> None:
 
     assert '"my/model"' in text
     assert "parallel_sizes" not in text
+
+
+PIPELINE = """from optimum.neuron import NeuronStableDiffusionPipeline
+
+pipe = NeuronStableDiffusionPipeline.from_pretrained("compiled/", device_ids=[0, 1])
+image = pipe("a cat").images[0]
+"""
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        lambda: collect(
+            PIPELINE.replace('"compiled/", device_ids=[0, 1]', '"a/b", export=True, height=512, width=640').replace(
+                'image = pipe("a cat").images[0]', 'pipe.save_pretrained("compiled")'
+            ),
+            "export.py",
+        ),
+        lambda: kinds.collect(
+            "shell", "optimum-cli export neuron --model a/b --height 512 --width 640 compiled/", "export.sh"
+        ),
+    ],
+    ids=["Python", "shell"],
+)
+def test_a_pipeline_takes_what_it_was_compiled_for(facts) -> None:  # type: ignore[no-untyped-def]
+    text = loaded(facts(), PIPELINE)
+
+    assert 'pipe = StableDiffusionPipeline.from_pretrained("a/b", dtype=torch.bfloat16)\n' in text
+    assert 'image = pipe("a cat", height=512, width=640).images[0]\n' in text
+
+
+def test_a_pipeline_in_another_folder_is_for_a_person() -> None:
+    facts = kinds.collect("shell", "optimum-cli export neuron --model a/b --height 512 other/", "export.sh")
+
+    assert "TODO(neuron-migrate NM301)" in loaded(facts, PIPELINE)
