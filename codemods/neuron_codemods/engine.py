@@ -274,16 +274,20 @@ def _edits(module: Module, found: Sequence[Found], settings: Settings) -> list[E
     edits += _inserted(module, by_kind[InsertLines], {edit.statement for edit in by_kind[Unwrap]}, gone)
     edits += _markers(module, found, settings)
     edits += gone
-    edits = sorted(without_lost(edits), key=_depth, reverse=True)
+    edits = sorted(without_lost(edits), key=_precedence, reverse=True)
     return [_within_string(module, edit) for edit in edits]
 
 
-def _depth(edit: Edit) -> int:
-    """How deep inserted lines are: where a block ends, what belongs into it comes before what follows it."""
+def _precedence(edit: Edit) -> tuple[bool, int]:
+    """What of several insertions at one place comes first: whole lines, and of these the deepest.
+
+    Where a block ends, what belongs into it comes before what follows it.
+    """
     if edit.start < edit.end or edit.deletes:
-        return 0
-    first = next((line for line in edit.apply("").splitlines() if line.strip()), "")
-    return len(first) - len(first.lstrip())
+        return False, 0
+    text = edit.apply("")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return text.endswith(("\n", "\r")), len(first) - len(first.lstrip())
 
 
 def _within_string(module: Module, edit: Edit) -> Edit:
