@@ -51,10 +51,11 @@ def emptied(module: Module, exported: ast.Call) -> ast.If | None:
     if _is_there(module, guard.test, lambda _: True) is None:
         return None
     others = [other for other in guard.body if other is not statement]
-    return guard if all(map(_is_save, others)) else None
+    return guard if all(map(is_save, others)) else None
 
 
-def _is_save(statement: ast.stmt) -> bool:
+def is_save(statement: ast.stmt) -> bool:
+    """Whether a statement saves a model and does nothing else: ``model.save_pretrained(folder)``."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "save_pretrained"
 

@@ -47,6 +47,8 @@ def check(module: Module) -> Iterator[Change]:
         is_paired = (load.call in again or load.exported_by is not None) and any(
             folder_key(module, place) in read for place in places
         )
+        if statement is module.statement(load.call) and load.is_gone:
+            continue
         if is_paired and isinstance(statement, ast.Expr):
             yield _saved(module, statement)
         else:

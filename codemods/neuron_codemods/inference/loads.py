@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from neuron_codemods.data import Symbol, keywords
 from neuron_codemods.edits import AnyEdit, Holder, RemoveStatement
-from neuron_codemods.folder_guards import emptied, unguarded
+from neuron_codemods.folder_guards import emptied, is_save, unguarded
 from neuron_codemods.inference.flow import origins
 from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import is_called_otherwise
@@ -156,10 +156,8 @@ def loads(module: Module) -> tuple[Load, ...]:
     return tuple(_without_pairs(module, [_placed(module, load, folders) for load in first]))
 
 
-def load_of(module: Module, node: ast.expr | None) -> Load | None:
+def load_of(module: Module, node: ast.expr) -> Load | None:
     """The load whose model an expression holds, if there is one and no other."""
-    if node is None:
-        return None
     by_call = {load.call: load for load in loads(module)}
     found = {by_call[origin] for origin in origins(module, node) if isinstance(origin, ast.Call) and origin in by_call}
     exporters = {load.exported_by.call for load in found if load.exported_by is not None}
@@ -440,7 +438,7 @@ def _without_pairs(module: Module, found: list[Load]) -> list[Load]:
         elif original_text(module, load) is None:
             assert load.source is not None
             unseen[load.call] = _unknown(module, load, load.source)
-        elif _is_only_saved(module, first):
+        elif _is_only_saved(module, first) or is_save(module.statement(exporter.call)):
             gone.add(exporter.call)
     return [_with(load, is_gone=load.call in gone, problem=load.problem or unseen.get(load.call)) for load in found]
 
@@ -515,9 +513,8 @@ def _is_only_saved(module: Module, statement: ast.AST | None) -> bool:
     if not isinstance(target, ast.Name):
         return False
     home = module.scope(target).home(target.id)
-    if home is None or len(home.bindings[target.id]) != 1:
-        return False
-    return all(
+    assert home is not None, "the statement binds the name"
+    return len(home.bindings[target.id]) == 1 and all(
         isinstance(above := module.parent(reference.node), ast.Attribute)
         and above.attr == "save_pretrained"
         and isinstance(module.parent(module.parent(above)), ast.Expr)  # type: ignore[arg-type]
@@ -567,7 +564,5 @@ def consumed_keywords() -> frozenset[str]:
     """The keywords of the old loading calls that transformers refuses: they go, or mean something elsewhere."""
     names = {"from_transformers", "export", "load_weights", "neuron_config", *CORES, *TEXT, *AUDIO, *BATCH}
     for owner in ("traced_model", "causal_lm_inference", "nxd_config"):
-        for name, rows in keywords(owner).items():
-            if any("from_pretrained" in row.member or row.owner == "nxd_config" for row in rows):
-                names.add(name)
+        names.update(keywords(owner))
     return frozenset(names) - NATIVE_KEYWORDS - {"torch_dtype", "use_auth_token", "model_id"}
