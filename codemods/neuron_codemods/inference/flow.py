@@ -16,21 +16,17 @@ _SAME = frozenset({"eval", "to", "cpu", "cuda", "float", "half", "bfloat16", "de
 _WRAPPERS = frozenset({"torch.compile", "neuron_shim.compile_static", "torch.no_grad", "copy.copy", "copy.deepcopy"})
 
 
-def origins(module: Module, node: ast.expr | None) -> list[ast.expr]:
+def origins(module: Module, node: ast.expr) -> list[ast.expr]:
     """The expressions that a value can come from: calls of what is not defined in this module, literals, ...
 
     A parameter that nothing in the module is passed for comes back as its name. A name is followed to each of its
     assignments when it is not clear which one counts.
     """
-    found: dict[ast.expr, None] = {}
-    if node is not None:
-        for origin in _origins(module, node, _DEEPEST, set()):
-            found.setdefault(origin)
-    return list(found)
+    return list(dict.fromkeys(_origins(module, node, _DEEPEST, set()))) or [node]  # or else it goes in a circle
 
 
 def _origins(module: Module, node: ast.expr, left: int, seen: set[ast.AST]) -> Iterator[ast.expr]:
-    if not left or node in seen:
+    if node in seen:
         return
     seen = seen | {node}
     inner: list[ast.expr] = []
@@ -46,8 +42,9 @@ def _origins(module: Module, node: ast.expr, left: int, seen: set[ast.AST]) -> I
         inner = node.values
     elif isinstance(node, (ast.Await, ast.NamedExpr, ast.Starred)):
         inner = [node.value]
-    if not inner:
+    if not inner or not left:
         yield node
+        return
     for item in inner:
         yield from _origins(module, item, left - 1, seen)
 

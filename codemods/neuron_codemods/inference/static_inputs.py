@@ -132,10 +132,10 @@ def _device(module: Module, call: ast.Call, item: ModelCall) -> str | None:
         same = isinstance(target.value, ast.Name) and target.value.id == "self" and _same_class(module, target, call)
         is_known = same and not _is_set_later(module, target, call)
         return f"{module.source.segment(target)}.device" if is_known else None
-    if not isinstance(target, ast.Name):
-        return None
+    assert isinstance(target, ast.Name)
     home = module.scope(target).home(target.id)
-    if home is None or module.scope(call).home(target.id) is not home:
+    assert home is not None, "the name holds a load of this module"
+    if module.scope(call).home(target.id) is not home:
         return None
     bindings = home.bindings[target.id]
     is_first = all(binding.statement.lineno < call.lineno for binding in bindings)
