@@ -27,16 +27,20 @@ RULE = Rule(
 
 
 def check(module: Module) -> Iterator[Change]:
-    if not (rewritten_loads(module) or rewritten_pipelines(module)):
+    calls = [item.call for item in (*rewritten_loads(module), *rewritten_pipelines(module))]
+    if not calls:
         return
     if needs_configuring(module) or is_configured(module):
         return
+    call = f"{local_name(module, CONFIGURE)}()"
     anchor = last_import(module) or first_import(module)
-    if anchor is None:
-        return
-    lines = ("", f"{local_name(module, CONFIGURE)}()")
+    if anchor is not None:
+        edit = InsertLines(anchor, ("", call), after=True)
+    else:
+        anchor = module.statement(min(calls, key=lambda node: node.lineno))
+        edit = InsertLines(anchor, (call,))
     message = "configure() prepares the device before a model is loaded."
-    yield Change(Outcome.REWRITTEN, anchor, message, (InsertLines(anchor, lines, after=True),), (CONFIGURE,))
+    yield Change(Outcome.REWRITTEN, anchor, message, (edit,), (CONFIGURE,))
 
 
 CASES = (

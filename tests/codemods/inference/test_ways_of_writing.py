@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neuron_codemods import Finding, Outcome, migrate
+from neuron_codemods import Finding, Outcome, collect, migrate
 
 HEAD = """import sys
 from optimum.neuron import NeuronModelForCausalLM as C, NeuronModelForMaskedLM as A, NeuronModelForSeq2SeqLM as D
@@ -126,6 +126,27 @@ REWRITTEN = {
         'def f(x):\n    m = A.from_pretrained(x, export=True)\n    m.save_pretrained("a")\n\n\nf("C:\\\\m")\n'
         'n = A.from_pretrained("a")',
         'n = A.from_pretrained("C:\\\\m", device_map=',
+    ),
+    "a model that is only saved": (
+        'A.from_pretrained("m", export=True).save_pretrained("a")\nn = A.from_pretrained("a")',
+        'AutoProcessor.from_pretrained("m") n = A.from_pretrained("m"',
+    ),
+    "a choice that something else makes": (
+        'if compiled("a"):\n    m = A.from_pretrained("a")\nelse:\n    m = A.from_pretrained("m", export=True)\n'
+        '    m.save_pretrained("a")',
+        'if compiled("a"): m = A.from_pretrained("m"',
+    ),
+    "a model in an attribute that is only saved": (
+        'o.m = A.from_pretrained("m", export=True)\no.m.save_pretrained("a")\nn = A.from_pretrained("a")',
+        'o.m = compile_static(o.m) n = A.from_pretrained("m"',
+    ),
+    "a model in a variable that is used again": (
+        'm = A.from_pretrained("m", export=True)\nm.save_pretrained("a")\nn = A.from_pretrained("a")\nm = None',
+        'm = compile_static(m) n = A.from_pretrained("m"',
+    ),
+    "a decoder of an old release": (
+        'from optimum.neuron import NeuronDecoderModel\n\nm = C.from_pretrained("m", export=True)',
+        'C.from_pretrained("m", device_map=neuron_device(), dtype="float32")',
     ),
     "a size that is always passed the same": (
         'def f(n):\n    m = A.from_pretrained("m", export=True, sequence_length=n)\n    m.save_pretrained("a")\n\n\n'
@@ -263,6 +284,17 @@ REWRITTEN = {
         'c.generate(**t("x", padding=True))',
         't.padding_side = "left" other.padding_side = "left"',
     ),
+    "a tokenizer that is passed": (
+        'q = AutoTokenizer.from_tekken("a")\nc = C.from_pretrained("m", export=True)\n\n\ndef f(tokenizer, x):\n'
+        "    c.generate(**tokenizer(x, padding=True), **q(x, padding=True))\n"
+        "    run(target=other.generate, kwargs={'x': 1})",
+        "c.generate(**tokenizer(x, padding=True), **q(x, padding=True), cache",
+    ),
+    "a thread with its keywords": (
+        'import threading\nc = C.from_pretrained("m", export=True)\n'
+        'threading.Thread(target=c.generate, kwargs={"inputs": x})',
+        'kwargs={"inputs": x, "cache_implementation": "static"}',
+    ),
     "a thread": (
         "import threading\n"
         'c = C.from_pretrained("m", export=True)\nkeywords = dict(input_ids=x)\n'
@@ -297,6 +329,10 @@ REWRITTEN = {
     "tokens of a sentence transformer": (
         'm = S.from_pretrained("m", export=True)\nm.tokenize(x, padding=True)\nother.tokenize(x)\nf = m.tokenize',
         "m.preprocess(x) other.tokenize(x) f = m.tokenize",
+    ),
+    "tensors of a sentence transformer": (
+        'm = S.from_pretrained("m", export=True)\nm(input_ids=t("a").input_ids, attention_mask=None)',
+        'm({"input_ids": t("a").input_ids, "attention_mask": None})',
     ),
     # Pipelines.
     "a pipeline without a task": (
@@ -349,6 +385,7 @@ def test_it_is_rewritten(script: str, expected: str) -> None:
 
 TO_REVIEW = {
     "a keyword that nobody knows": (f'm = A.from_pretrained("m", foo=1, {LENGTH})', "foo may have been ignored"),
+    "a repository": ('m = C.from_pretrained("a/b")', "If this repository holds a compiled model"),
     "an instance": ('m = C.export("m", instance_type="inf2")', 'instance_type="inf2" has no native successor'),
     "a cast that is not followed": (
         'm = A.from_pretrained("m", export=True, auto_cast=sys.argv[1])',
@@ -506,6 +543,31 @@ LEFT = {
         f'm = A.from_pretrained("m", {LENGTH})\nm(**t.decode("a"))',
         't.decode("a") comes from cannot be told here: have it moved to model.device and padded to 64',
     ),
+    "inputs that a method of the class does not make": (
+        'class M:\n    def __init__(self):\n        self.m = A.from_pretrained("m", export=True)\n\n'
+        "    def run(self):\n        self.m(**self.inputs())",
+        "self.inputs() comes from cannot be told here",
+    ),
+    "inputs that another method of the tokenizer makes": (
+        'm = A.from_pretrained("m", export=True)\nm(**t.encode("a"))',
+        't.encode("a") comes from cannot be told here',
+    ),
+    "inputs that come from afar": (
+        'm = A.from_pretrained("m", export=True)\na = get()\n'
+        + "".join(f"a{step} = {'a' if step == 0 else f'a{step - 1}'}\n" for step in range(14))
+        + "m(**a13)",
+        "a13 comes from cannot be told here",
+    ),
+    "inputs that go round": (
+        'm = A.from_pretrained("m", export=True)\n\n\ndef f(x):\n    x = g(x)\n    return x\n\n\n'
+        "def g(x):\n    return f(x)\n\n\nm(**f(y))",
+        "f(y) comes from cannot be told here",
+    ),
+    "a setting of a model that is left": (
+        f'n = C.from_pretrained("n", export=True)\nm = A.from_pretrained("folder", {LENGTH[13:]})\n'
+        "print(m.neuron_config)",
+        '"folder" is a compiled model',
+    ),
     "inputs that a call of a call makes": (
         'm = A.from_pretrained("m", export=True)\nm(**get()("a"))',
         'get()("a") comes from cannot be told here: have it moved to model.device, in one',
@@ -559,3 +621,41 @@ def test_what_cannot_be_told_is_left_with_a_marker(script: str, message: str) ->
     text, findings = migrated(script)
     assert [finding for finding in findings if finding.outcome is Outcome.MANUAL and message in finding.message]
     assert script.splitlines()[-1].strip() in text or "m({" in text
+
+
+def test_a_model_that_only_a_function_imports_is_loaded_after_configure() -> None:
+    text = """def load():
+    from optimum.neuron import NeuronModelForCausalLM
+
+    return NeuronModelForCausalLM.from_pretrained("m", export=True)
+"""
+
+    assert "    configure()\n    return AutoModelForCausalLM.from_pretrained(" in migrate(text).text
+
+
+def test_a_file_tells_the_folders_of_one_model_alone() -> None:
+    facts = collect(
+        HEAD
+        + """
+named = A.from_pretrained("m", export=True)
+other = A.from_pretrained(get(), export=True)
+nothing = A.from_pretrained(export=True)
+named.save_pretrained(folder)
+named.save_pretrained("named")
+other.save_pretrained("other")
+asked = A.from_pretrained("asked")
+asked.save_pretrained("again")
+""",
+        "file.py",
+    )
+
+    assert [item.model for item in facts.compiled] == ["m"]
+    assert facts.asks == {"asked"}
+
+
+def test_a_call_right_below_the_imports_stays_below_them() -> None:
+    text = """from optimum.neuron import NeuronModelForMaskedLM
+NeuronModelForMaskedLM.from_pretrained("m", export=True).save_pretrained("a")
+"""
+
+    assert "\nconfigure()\ncompile_static(AutoModelForMaskedLM.from_pretrained(" in migrate(text).text
