@@ -140,7 +140,8 @@ def attributes(module: Module) -> Iterator[tuple[Binding, ast.Attribute, Symbol]
             while isinstance(node, ast.Attribute):
                 found = module.split(module.resolve(node))
                 if found is not None and not found[1] and found[0].kind != "module":
-                    yield binding, node, found[0]
+                    if module.is_placed(node):
+                        yield binding, node, found[0]
                     break
                 node = module.parent(node)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -82,6 +83,8 @@ def _lines(module: Module, change: Change) -> Iterator[int]:
         elif isinstance(edit, (RenameImport, EraseImport)):
             yield edit.binding.statement.lineno
             yield from (reference.node.lineno for reference in module.references(edit.binding))
+            others = edit.binding.scope.bindings[edit.binding.name]
+            yield from (other.node.lineno for other in others if isinstance(other.node, ast.Name))
         elif isinstance(edit, RenameAttribute):
             yield edit.binding.statement.lineno  # the import would change as well
 
@@ -145,5 +148,5 @@ def _renamed(room: _Room, found: Sequence[Found]) -> list[Binding]:
         for item in found
         if item.rule.code == room.names
         for edit in item.change.edits
-        if isinstance(edit, RenameImport)
+        if isinstance(edit, (RenameImport, RenameAttribute))
     ]

@@ -12,6 +12,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.source import Source
 
 _MARKERS = ("# TODO(neuron-migrate ", "# NOTE(neuron-migrate ")
+_SUPPRESSION = re.compile(r"\s*#\s*neuron-migrate:\s*ignore(?!-file)")
 
 
 def is_marker(line: str) -> bool:
@@ -65,12 +66,19 @@ def start_of(source: Source, statement: ast.stmt) -> int:
 
 
 def insert_before(module: Module, statement: ast.stmt, lines: Sequence[str]) -> Edit:
-    """Lines above a statement and the markers that it has, at its indentation."""
+    """Lines above a statement and the markers that it has, at its indentation.
+
+    A statement keeps the suppression above it, which would else be about the lines.
+    """
     source = module.source
     statement = first_line_statement(module, statement)
     offset = source.line_start(start_of(source, statement))
     indentation = source.indentation(offset)
-    while offset and is_marker(source.text[source.line_start(offset - 1) : offset]):
+    is_code = not lines[0].startswith("#")
+    while offset:
+        above = source.text[source.line_start(offset - 1) : offset]
+        if not (is_marker(above) or (is_code and _SUPPRESSION.match(above))):
+            break
         offset = source.line_start(offset - 1)
     newline = source.newline(offset)
     return Edit.insert(offset, "".join(f"{indentation}{line}{newline}" if line else newline for line in lines))

@@ -58,11 +58,18 @@ def _call(module: Module, reference: Reference) -> ast.Call | None:
     return above if isinstance(above, ast.Call) and above.func is reference.node else None
 
 
+def _named(module: Module, call: ast.Call, native: str) -> str:
+    """What the file calls a module at a call."""
+    found = module.import_at(native, call)
+    return found.name if found is not None else native
+
+
 def _configure(module: Module, reference: Reference) -> Change | None:
     call = _call(module, reference)
     if call is None:
         return None
-    edit = Edit.replace(module.source.span(call), 'os.environ.setdefault("HF_DEACTIVATE_ASYNC_LOAD", "1")')
+    text = f'{_named(module, call, "os")}.environ.setdefault("HF_DEACTIVATE_ASYNC_LOAD", "1")'
+    edit = Edit.replace(module.source.span(call), text)
     message = (
         "configure() set more than this where it was needed: on Neuron torch._dynamo.config.automatic_dynamic_shapes "
         "is False, and for several processes on a CPU ACCELERATE_USE_CPU is true."
@@ -79,7 +86,8 @@ def _parallel_sizes(module: Module, reference: Reference) -> Change | None:
     if not isinstance(holder, ast.Call) or len(holder.keywords) != 1 or holder.args:
         return None
     sizes = ("tp_size", "TP_SIZE"), ("fsdp_size", "FSDP_SIZE")
-    added = tuple((size, f'int(os.environ.get("{variable}", "1"))') for size, variable in sizes)
+    os = _named(module, call, "os")
+    added = tuple((size, f'int({os}.environ.get("{variable}", "1"))') for size, variable in sizes)
     asked = next((item.value for item in call.keywords if item.arg == "tp_size"), None)
     tp_size = str(asked.value) if isinstance(asked, ast.Constant) and isinstance(asked.value, int) else ""
     launch = f"TP_SIZE={tp_size or '<cores>'} FSDP_SIZE=<cores / TP_SIZE>" if tp_size != "1" else "FSDP_SIZE=<cores>"
@@ -95,13 +103,16 @@ def _device(module: Module, reference: Reference) -> Change | None:
     call = _call(module, reference)
     if call is None:
         return None
-    text = 'torch.accelerator.current_accelerator() or torch.device("cpu")'
+    torch = _named(module, call, "torch")
+    text = f'{torch}.accelerator.current_accelerator() or {torch}.device("cpu")'
     return _expression(module, call, text, "torch")
 
 
 def _main_process(module: Module, reference: Reference) -> Change | None:
     call = _call(module, reference)
-    return None if call is None else _expression(module, call, 'os.environ.get("RANK", "0") == "0"', "os")
+    if call is None:
+        return None
+    return _expression(module, call, f'{_named(module, call, "os")}.environ.get("RANK", "0") == "0"', "os")
 
 
 def _expression(module: Module, call: ast.Call, text: str, required: str) -> Change:
@@ -116,7 +127,8 @@ def _compile_static(module: Module, reference: Reference) -> Change | None:
         return None
     source = module.source
     function, (_, end) = source.span(call.func), source.span(call.args[0])
-    edits = (Edit.replace(function, "torch.compile"), Edit.insert(end, ', backend="neuron", dynamic=False'))
+    torch = _named(module, call, "torch")
+    edits = (Edit.replace(function, f"{torch}.compile"), Edit.insert(end, ', backend="neuron", dynamic=False'))
     message = "torch.compile of the neuron backend works on a Neuron device only; compile_static ran anywhere."
     return Change(Outcome.REVIEW, call, message, edits, ("torch",))
 

@@ -43,7 +43,7 @@ _BITS = ("load_in_8bit", "load_in_4bit")
 def check(module: Module) -> Iterator[Change]:
     if not module.renames:
         return
-    trained = {load.call for load in loads(module)}
+    trained = {load.call: load.is_sharded for load in loads(module)}
     for call in module.calls:
         if not is_load(module, call):
             continue
@@ -53,7 +53,7 @@ def check(module: Module) -> Iterator[Change]:
             for item in named(holder):
                 if item.arg in _SEEN_TO and holder is call and call in trained:
                     continue
-                change = _change(Given(module, made, holder, item))
+                change = _change(Given(module, made, holder, item), trained.get(call, False))
                 if change is not None:
                     yield change
 
@@ -74,13 +74,13 @@ def is_load(module: Module, call: ast.Call) -> bool:
     return any((module.native(kind) or "").partition(".")[0] in _PACKAGES for kind in kinds)
 
 
-def _change(given: Given) -> Change | None:
+def _change(given: Given, is_sharded: bool) -> Change | None:
     if given.name in _BITS:
         return _bits(given)
     if given.name == "use_flash_attention_2":
         return _flash(given)
     if given.name == "tp_plan":
-        return _plan(given)
+        return _plan(given, is_sharded)
     row = renames("loading")["from_pretrained"].get(given.name)
     return by_row.change(given, row) if row is not None else None
 
@@ -128,10 +128,10 @@ def _flash(given: Given) -> Change:
     return given.change(Outcome.REWRITTEN, f'{given.name} is attn_implementation="flash_attention_2".', *edits)
 
 
-def _plan(given: Given) -> Change | None:
+def _plan(given: Given, is_sharded: bool) -> Change | None:
     if given.known is None:
         return given.change(Outcome.REWRITTEN, "tp_plan=None goes.", given.remove())
-    if given.has("distributed_config"):
+    if is_sharded or given.has("distributed_config"):
         return given.change(Outcome.MANUAL, "Put tp_plan into the distributed_config.")
     text = f"{local_name(given.module, DISTRIBUTED)}(tp_plan={given.text})"
     edits: tuple[CallEdit, ...] = (given.rename("distributed_config"), given.replace(text))

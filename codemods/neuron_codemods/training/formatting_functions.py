@@ -187,6 +187,7 @@ def _appended(node: ast.stmt, collected: str) -> ast.expr | None:
         and isinstance(call.func.value, ast.Name)
         and call.func.value.id == collected
         and len(call.args) == 1
+        and not isinstance(call.args[0], ast.Starred)
         and not call.keywords
     ):
         return call.args[0]

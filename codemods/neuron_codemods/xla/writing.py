@@ -228,9 +228,9 @@ def called_with(
     """
     source = module.source
     (start, end), (function_start, function_end) = source.span(call), source.span(function)
-    is_lambda = isinstance(function, ast.Lambda)
-    before = Edit.replace((start, function_start), "(" if is_lambda else "")
-    opening = ")(" if is_lambda else "("
+    is_enclosed = isinstance(function, ast.Lambda) or function.lineno != function.end_lineno
+    before = Edit.replace((start, function_start), "(" if is_enclosed else "")
+    opening = ")(" if is_enclosed else "("
     if values is None or (isinstance(values, ast.Tuple) and not values.elts):
         return before, Edit.replace((function_end, end), f"{opening}{first})")
     inner_start, inner_end = source.span(values)
