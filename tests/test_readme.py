@@ -286,7 +286,7 @@ def test_sizes_are_fitted_as_the_table_says(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_report_ends_with_the_launch_lines(examples: subprocess.CompletedProcess[str]) -> None:
-    assert "the report ends with the line for each script, from the launchers" in README
+    assert "The report ends with the line for each script, from the launchers" in README
     _, _, end = examples.stderr.partition("Launch:")
     assert re.findall(r"^  (\S+(?: \$LAUNCHER)?) .*examples/(\w+)/before/(\S+)$", end, re.MULTILINE) == [
         ("torchrun", "classification", "run.sh"),
