@@ -251,6 +251,28 @@ def _declared(text: str, items: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 # Strings ------------------------------------------------------------------------------------------------------------
 
+OLD = "from optimum.neuron import NeuronTrainer\nimport typing\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_renamed"),
+    [
+        ('A: typing.TypeAlias = "NeuronTrainer"', True),
+        ('A = typing.NewType("A", "NeuronTrainer")', True),
+        ('A = typing.assert_type(a, "NeuronTrainer")', True),
+        ('__all__: list[str] = ["NeuronTrainer"]', False),
+        ('__all__ += ["NeuronTrainer"]', False),
+        ('a: "" = NeuronTrainer', True),
+        ("a = f\"{typing.cast('NeuronTrainer', b)}\"", not fstrings.NEEDED),
+    ],
+)
+def test_strings_that_name_things(line: str, is_renamed: bool) -> None:
+    name = "Trainer" if is_renamed else "NeuronTrainer"
+    imported = "Trainer" if is_renamed else "Trainer as NeuronTrainer"
+    text = migrate(f"{OLD}{line}\n", settings=NAMES).text
+    assert text == f"from transformers import {imported}\nimport typing\n{line.replace('NeuronTrainer', name)}\n"
+
+
 IMPORT = "from optimum.neuron import NeuronTrainer\nimport optimum.neuron as on\n"
 IMPORTED = "from transformers import Trainer\nimport transformers as on\n"
 FSTRINGS = {
@@ -328,13 +350,27 @@ def test_names_in_an_f_string(expression: str, newline: str) -> None:
 
 
 @pytest.mark.skipif(not fstrings.NEEDED, reason="the compiler says where the parts of an f-string stand")
-@pytest.mark.parametrize("read", ["(", "f'{another}'"])
-def test_an_f_string_that_the_other_parser_reads_otherwise(read: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        (
+            "from optimum.neuron import NeuronTrainer\nx = f'{NeuronTrainer}'\n",
+            "from transformers import Trainer as NeuronTrainer\nx = f'{NeuronTrainer}'\n",
+        ),
+        ("import torch_neuronx, os\nx = f'{os.environ[\"XLA_A\"]}'\n", "import os\nx = f'{os.environ[\"XLA_A\"]}'\n"),
+        (
+            "import optimum.neuron, sagemaker as s\nx = f'{s.x(\"ml.trn1.2xlarge\")}'\n",
+            "import sagemaker as s\nx = f'{s.x(\"ml.trn1.2xlarge\")}'\n",
+        ),
+    ],
+)
+def test_an_f_string_that_the_other_parser_reads_otherwise(
+    text: str, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parse = libcst.parse_expression
-    monkeypatch.setattr(libcst, "parse_expression", lambda text: parse(read))
-    text = "from optimum.neuron import NeuronTrainer\nx = f'{NeuronTrainer}'\n"
-    after = "from transformers import Trainer as NeuronTrainer\nx = f'{NeuronTrainer}'\n"
-    assert migrate(text, settings=NAMES).text == after
+    for read in ("(", "f'{another}'"):
+        monkeypatch.setattr(libcst, "parse_expression", lambda _, read=read: parse(read))
+        assert migrate(text).text == after
 
 
 @pytest.mark.parametrize("expression", FSTRINGS.values(), ids=FSTRINGS)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Any
 
 from neuron_codemods.edits import Edit
@@ -255,7 +255,17 @@ class Shell(Parsed):
             elif child.is_named and not child.type.endswith(("redirect", "comment")):
                 words.append(self._word(child))
         start, end = self.span(node)
+        if words and assignments and self.breaks(assignments[-1].end, words[0].start):
+            start, assignments = words[0].start, []
         return Command(start, end, tuple(words), tuple(assignments), node)
+
+    def breaks(self, start: int, end: int) -> bool:
+        """Whether a line ends between two places.
+
+        Between the parts of a command it does where the grammar takes a line ``A=1 B=2`` for a part of the command
+        below it.
+        """
+        return "\n" in re.sub(r"\\\r?\n", "", self.text[start:end])
 
     def _assignment(self, node: Any) -> Assignment:
         start, end = self.span(node)
@@ -339,6 +349,9 @@ class Shell(Parsed):
             elif parent.type == "negated_command":
                 return None
             node = parent
+        spans = [self.span(child) for child in node.named_children] if node.type == "command" else []
+        if any(self.breaks(first[1], second[0]) for first, second in pairwise(spans)):
+            return None
         body = node.parent
         if body is None or body.type not in _BODIES or _is_condition(body, node):
             return None
@@ -477,24 +490,17 @@ class Shell(Parsed):
         if len(redirects) != 1:
             return
         parts = {child.type: child for child in redirects[0].children}
-        body, opening = parts.get("heredoc_body"), parts.get("heredoc_start")
-        if body is None or opening is None:
+        if "heredoc_body" not in parts:
             return
-        start, end = self.span(body)
-        start = self.line_start(start)
-        closing = parts.get("heredoc_end")
-        if closing is not None:
-            end = self.line_start(self.span(closing)[0])
+        start = self.line_start(self.span(parts["heredoc_body"])[0])
+        end = self.line_start(self.span(parts["heredoc_end"])[0])
         kind = self._heredoc_kind(node, redirects[0])
-        literal = self.raw(opening)[:1] in ("'", '"', "\\")
-        if kind is None:
+        literal = self.raw(parts["heredoc_start"])[:1] in ("'", '"', "\\")
+        if kind is None or start == end:
             return
         if not literal and re.search(r"[$`\\]", self.text[start:end]):
             closed.append((start, end))
             return
-        if end < len(self.text) and not self.text[start:end].endswith("\n"):
-            newline = re.compile(r"\r?\n").match(self.text, end)
-            end = newline.end() if newline else end
         if parts.get("<<-") is not None:
             yield self._tabbed(kind, start, end)
         else:
@@ -502,9 +508,11 @@ class Shell(Parsed):
 
     def _heredoc_kind(self, node: Any, redirect: Any) -> str | None:
         targets = [child for child in (*node.children, *redirect.children) if child.type == "file_redirect"]
-        for target in targets:
-            if self.raw(target).lstrip("0123456789").startswith(">"):
-                return _kind(self._value(target.named_children[-1]))
+        written = (target for target in targets if re.match("1?>", self.raw(target)))
+        kinds = (_kind(self._value(target.named_children[-1])) for target in written)
+        kind = next((kind for kind in kinds if kind is not None), None)
+        if kind is not None:
+            return kind
         start = self.span(redirect)[0]
         line = self.text[start : self.line_end(start)]
         piped = re.search(r"\|\s*(?P<name>[\w./-]+)(?:\s+-)?\s*$", line)

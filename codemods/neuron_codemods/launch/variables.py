@@ -143,13 +143,8 @@ def _taken_out(shell: Shell, assignment: Assignment) -> Edit | None:
     """Take an assignment out of its statement, or the statement away."""
     node = assignment.node
     parent = node.parent
-    if parent.type == "command":
-        following = next(
-            (child for child in parent.children if child.start_byte >= node.end_byte and child.is_named), None
-        )
-        if following is None:
-            return None
-        return Edit.delete((assignment.start, shell.span(following)[0]))
+    if parent.type in ("command", _SEVERAL):
+        return _out_of_line(shell, node)
     if parent.type == "declaration_command":
         others = [child for child in parent.named_children if child != node]
         if not [child for child in others if not shell.raw(child).startswith("-")]:
@@ -157,12 +152,27 @@ def _taken_out(shell: Shell, assignment: Assignment) -> Edit | None:
         if not all(_goes(shell, child) for child in others):
             return Edit.delete((shell.span(node.prev_sibling)[1], assignment.end))
         return shell.remove(parent)
-    if parent.type == _SEVERAL:
-        following = node.next_named_sibling
-        if following is not None:
-            return Edit.delete((assignment.start, shell.span(following)[0]))
-        return Edit.delete((shell.span(node.prev_sibling)[1], assignment.end))
     return shell.remove(node)
+
+
+def _out_of_line(shell: Shell, node: Any) -> Edit | None:
+    """Take one of several assignments out of its line, or the line away where all of them go."""
+    line: list[Any] = []
+    for child in node.parent.named_children:
+        if line and shell.breaks(shell.span(line[-1])[1], shell.span(child)[0]):
+            break
+        line.append(child)
+    kept = [child for child in line if not _goes(shell, child)]
+    start, end = shell.span(node)
+    if kept and kept[0].start_byte < node.start_byte:
+        return Edit.delete((shell.span(node.prev_named_sibling)[1], end))
+    if kept:
+        return Edit.delete((start, shell.span(node.next_named_sibling)[0]))
+    if node.parent.type == _SEVERAL:
+        return shell.remove(node.parent)
+    first, last = shell.line_start(shell.span(line[0])[0]), shell.line_end(shell.span(line[-1])[1])
+    is_whole = not (shell.text[first : shell.span(line[0])[0]] + shell.text[shell.span(line[-1])[1] : last]).strip()
+    return Edit.delete((first, last)) if is_whole else None
 
 
 def _goes(shell: Shell, node: Any) -> bool:

@@ -8,6 +8,7 @@ from neuron_codemods import Outcome, Project, collect, kinds, migrate, migrate_t
 
 ASYNC = "HF_DEACTIVATE_ASYNC_LOAD=1"
 CACHE = "TORCH_NEURONX_NEFF_CACHE_DIR"
+GONE, GONE_TOO = "NEURON_FUSE_SOFTMAX=1", "NEURON_CUSTOM_SILU=1"
 GRAPHS = '"$NEURON_EXTRACT_GRAPHS_ONLY"'
 COMPILE = "neuron_parallel_compile"
 SCRIPT = """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
@@ -85,6 +86,12 @@ def test_adapters_are_not_sharded(before: str, after: str) -> None:
         ("optimum-cli neuron serve --model\n", "Serve with vllm serve MODEL."),
         ("optimum-cli neuron serve -m a --dtype=bf16 --x 1 y\n", "Serve with vllm serve a --dtype bf16."),
         (f"if {COMPILE} torchrun train.py; then\n  torchrun train.py\nfi\n", "take this out of what depends on it"),
+        (f"x && {GONE} {GONE_TOO}\ny\n", "Take this out of what depends on it"),
+        ("A=1 B=2\noptimum-cli neuron cache list\n", "Take this out of what depends on it"),
+        (f"{COMPILE} torchrun train.py | grep x\ntorchrun train.py\n", "take this out of what depends on it"),
+        (f"x | {COMPILE} torchrun train.py\ntorchrun train.py\n", "take this out of what depends on it"),
+        (f"! {COMPILE} torchrun train.py\ntorchrun train.py\n", "take this out of what depends on it"),
+        (f"x || {COMPILE} torchrun train.py\ntorchrun train.py\n", "take this out of what depends on it"),
         (f"if (( {GRAPHS} == 1 )); then\n  a\nfi\n", "take the branch that trains"),
         (f"if [[ {GRAPHS} == 1 || -n $D && $E ]]; then\n  a\nfi\n", "take the branch that trains"),
         (f"if [ {GRAPHS} = 1 ]; then\n  a\nfi | grep x\n", "take the branch that trains"),
@@ -132,8 +139,28 @@ def test_a_flag_without_its_value_is_left(flag: str) -> None:
             'export NEURON_CC_FLAGS="--cache_dir=/c -O1"; x\n',
             f'export NEURON_CC_FLAGS="-O1" {CACHE}=/c; x\n',
         ),
-        ("NEURON_FUSE_SOFTMAX=1 B=2\n", "B=2\n"),
-        ("B=2 NEURON_FUSE_SOFTMAX=1\n", "B=2\n"),
+        (f"{GONE} B=2; x\n", "B=2; x\n"),
+        (f"B=2 {GONE} {GONE_TOO}; x\n", "B=2; x\n"),
+        (f"{GONE} {GONE_TOO}; x\n", "x\n"),
+        # Two assignments on a line are taken for a part of the command below.
+        (f"B=2 {GONE}\nx\n", "B=2\nx\n"),
+        (f"{GONE} B=2 {GONE_TOO}\nx\n", "B=2\nx\n"),
+        (f"{GONE} {GONE_TOO}\n\n# c\nx\n", "\n# c\nx\n"),
+        (f"B=2 \\\n {GONE} \\\n x\n", "B=2 \\\n x\n"),
+        (
+            "TP_SIZE=4 B=2\ntorchrun train.py --zero_1 --tensor_parallel_size 2\n",
+            f"TP_SIZE=4 B=2\nTP_SIZE=2 {ASYNC} torchrun train.py\n",
+        ),
+        ("NEURON_FUSE_SOFTMAX=\nx\n", "x\n"),
+        (f"{COMPILE} torchrun train.py | tee log\ntorchrun train.py\n", "torchrun train.py\n"),
+        (f"{COMPILE} torchrun train.py > log\ntorchrun train.py\n", "torchrun train.py\n"),
+        (f"export {GONE}\nx\n\n\n", "x\n\n\n"),
+        ('torchrun train.py --zero_1 <<< "a"\n', f'{ASYNC} torchrun train.py <<< "a"\n'),
+        # Programs in here documents.
+        (f"bash <<EOF 2>err\n{GONE} x\nEOF\n", "bash <<EOF 2>err\nx\nEOF\n"),
+        (f"bash < a <<EOF\n{GONE} x\nEOF\n", "bash < a <<EOF\nx\nEOF\n"),
+        (f"{{ x; }} <<EOF\n{GONE} x\nEOF\n", f"{{ x; }} <<EOF\n{GONE} x\nEOF\n"),
+        (f'cat <<-"E" | bash\n\tE\nexport {GONE}\nx\n', 'cat <<-"E" | bash\n\tE\nx\n'),
         ("unset NEURON_FUSE_SOFTMAX B\n", "unset NEURON_FUSE_SOFTMAX B\n"),
         ("if unset NEURON_FUSE_SOFTMAX; then x; fi\n", "if unset NEURON_FUSE_SOFTMAX; then x; fi\n"),
         ("if export NEURON_FUSE_SOFTMAX; then x; fi\n", "if export NEURON_FUSE_SOFTMAX; then x; fi\n"),
@@ -154,6 +181,7 @@ def test_commands_and_variables(before: str, after: str) -> None:
         ("M=gpt2\noptimum-cli export neuron -m $M out", [("out", "gpt2")]),
         ("optimum-cli export neuron --model gpt2 $OUT", []),
         ("optimum-cli export neuron out", []),
+        ("optimum-cli export neuron --model gpt2 -O1 --inline_weights_neff out", [("out", "gpt2")]),
     ],
 )
 def test_exports_that_other_files_know(line: str, folders: list[tuple[str, str]]) -> None:
