@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neuron_codemods.derivation import kind_of
+from neuron_codemods.derivation import is_partial, kind_of
 from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement, Unwrap
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -89,12 +89,25 @@ def _place(module: Module, function: ast.AST) -> ast.stmt:
 def _definition(module: Module, node: ast.expr) -> Function | ast.Lambda | None:
     if isinstance(node, ast.Lambda):
         return node
+    if isinstance(node, ast.Call) and is_partial(module, node):
+        return _definition(module, node.args[0])
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        return _method(module, node)
     if isinstance(node, ast.Name):
         binding = module.binding(node)
         if binding is not None and isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return binding.node
         if binding is not None and isinstance(binding.value, ast.Lambda):
             return binding.value
+    return None
+
+
+def _method(module: Module, node: ast.Attribute) -> Function | None:
+    """The method that ``self.x`` is, where the class itself defines it."""
+    for above in module.ancestors(node):
+        if isinstance(above, ast.ClassDef):
+            functions = (item for item in above.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)))
+            return next((item for item in functions if item.name == node.attr), None)
     return None
 
 
@@ -114,12 +127,12 @@ def _other_uses(module: Module, function: ast.AST, own: ast.expr) -> bool:
 def _is_batched(function: Function | ast.Lambda) -> str | None:
     """What shows that a function formats a whole batch, or None when it formats one example."""
     if isinstance(function, ast.Lambda):
-        return "returns a list" if isinstance(function.body, (ast.List, ast.ListComp)) else None
+        return "returns a list" if _is_list(function.body) else None
     lists = {
         target.id
         for node in _own(function)
-        if isinstance(node, ast.Assign) and isinstance(node.value, (ast.List, ast.ListComp))
-        for target in node.targets
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and _is_list(node.value)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
     for node in _own(function):
@@ -127,11 +140,18 @@ def _is_batched(function: Function | ast.Lambda) -> str | None:
             return "yields"
         if isinstance(node, ast.Return):
             value = node.value
-            if isinstance(value, (ast.List, ast.ListComp)) or (isinstance(value, ast.Name) and value.id in lists):
+            if _is_list(value) or (isinstance(value, ast.Name) and value.id in lists):
                 return "returns a list"
             if isinstance(value, ast.Dict):
                 return "returns a dictionary"
     return None
+
+
+def _is_list(node: ast.expr | None) -> bool:
+    """Whether an expression makes a list: ``[...]``, or ``list(...)``."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "list"
+    return isinstance(node, (ast.List, ast.ListComp))
 
 
 def _own(function: Function) -> Iterator[ast.AST]:
@@ -220,7 +240,7 @@ def _is_safe(module: Module, batched: _Batched, collected: str) -> bool:
                     return False
             if isinstance(node, ast.AugAssign):
                 return False
-    return bool(items)
+    return bool(items) and all(module.is_placed(item) for item in items)
 
 
 def _collector(batched: _Batched) -> ast.AST:
@@ -245,17 +265,17 @@ def _items(batched: _Batched) -> Iterator[ast.Subscript]:
 
 def _unroll(module: Module, batched: _Batched) -> Change:
     source = module.source
-    items = list(_items(batched))
-    if not all(module.is_placed(item) for item in items):
-        return Change(Outcome.MANUAL, batched.function, _MANUAL.format(what="returns a list"))
     edits: list[AnyEdit] = [RemoveStatement(batched.start), Unwrap(batched.loop), RemoveStatement(batched.end)]
-    edits += [Edit.delete((source.span(item.value)[1], source.span(item)[1])) for item in items]
+    edits += [Edit.delete((source.span(item.value)[1], source.span(item)[1])) for item in _items(batched)]
     start, end = source.span(batched.append)
     value_start, value_end = source.span(batched.value)
     call = source.text[start:end]
     if "\n" in call or "\r" in call:
         opening = source.text.index("(", source.span(batched.append.value.func)[1])  # type: ignore[attr-defined]
         edits.append(Edit.replace((start, opening), "return "))
+        # A comma behind the value would make a tuple of it.
+        after = source.tokens_between(value_end, end)
+        edits += [Edit.delete((token.start, token.end)) for token in after if token.text == ","]
     else:
         edits += [Edit.replace((start, value_start), "return "), Edit.delete((value_end, end))]
     message = f"{batched.function.name} formats one example instead of a batch: its loop is unrolled."
