@@ -162,11 +162,12 @@ def _tokenizer(call: ast.Call) -> Iterator[Change]:
 def positions(call: ast.Call, native: str) -> Iterator[Change]:
     """Arguments by position whose places have changed are passed by keyword."""
     order = _OLD_SFT_ORDER if native == SFT_TRAINER else _OLD_ORDER
-    if len(call.args) <= _SAFE_POSITIONS or any(isinstance(argument, ast.Starred) for argument in call.args):
+    if len(call.args) <= _SAFE_POSITIONS:
         return
     extra = call.args[_SAFE_POSITIONS:]
     names = order[_SAFE_POSITIONS : len(call.args)]
-    if len(extra) > len(names) or (native == SFT_TRAINER and set(names) & {"model_init", *TO_CONFIG}):
+    is_read = len(extra) <= len(names) and not any(isinstance(argument, ast.Starred) for argument in call.args)
+    if not is_read or (native == SFT_TRAINER and set(names) & {"model_init", *TO_CONFIG}):
         message = "Arguments by position beyond the sixth have moved: pass them by keyword."
         yield Change(Outcome.MANUAL, call, message)
         return
@@ -198,10 +199,18 @@ def _move(module: Module, call: ast.Call, given: ast.keyword, config: Arguments 
     if config is None or not simple or not same_place(module, config.call, call, given.value):
         return Change(Outcome.MANUAL, given, f"{old} belongs into SFTConfig, as {name}.")
     edits: list[AnyEdit] = [remove_argument(call, given)]
-    if keyword(config.call, name, old) is None:
+    there = config.value(name, old)
+    if there is not None:
+        # What the trainer was given counted, but for what says nothing.
+        if literal(given.value) not in (False, None) and ast.dump(there) != ast.dump(given.value):
+            message = (
+                f"{old} is given to SFTConfig as well, as {name}: write the value there that the trainer is given."
+            )
+            return Change(Outcome.MANUAL, given, message)
+    else:
         added = [(name, text)]
         if name == "packing" and literal(given.value) not in (False, None):
-            if keyword(config.call, "packing_strategy") is None:
+            if not config.has("packing_strategy"):
                 added.append(("packing_strategy", '"wrapped"'))
         edits.append(CallEdit(config.call, added=tuple(added)))
     return Change(Outcome.REWRITTEN, given, f"{old} moves into SFTConfig, as {name}.", tuple(edits))
