@@ -20,7 +20,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.renaming import erased
 from neuron_codemods.training.accelerators import PLUGINS, accelerators
 from neuron_codemods.training.objects import kept_in_self, owner
-from neuron_codemods.training.parallel import Load, loads, sizes_text
+from neuron_codemods.training.parallel import Load, loads, sizes_at
 from neuron_codemods.values import (
     UNKNOWN,
     constant,
@@ -66,6 +66,10 @@ _GONE = ("trn_config", "mp_plugin", "tp_plugin", "zero_1")
 _PREPARE = (
     "A model that is sharded where it is loaded goes through accelerator.prepare_model(model, evaluation_mode=True), "
     "which does not wrap it again; everything else goes through prepare."
+)
+_NO_LOAD = (
+    "no model is loaded here. Where one comes that is sharded at its load, pass "
+    "parallelism_config=ParallelismConfig(tp_size=..., dp_shard_size=...) and prepare it by prepare_model."
 )
 _LOOP = (
     "The model is sharded where it is loaded; accelerate leaves it as it is (evaluation_mode=True keeps DDP away, "
@@ -122,16 +126,20 @@ def _plugin(module: Module, call: ast.Call, given: ast.keyword) -> Change:
     load = _sharded(module)
     if load is None or load.is_lora or load.size.known == 1:
         message = f"{given.arg} goes: the model is not split by tensor parallelism, so accelerate needs no sizes."
+        if not loads(module):
+            message = f"{given.arg} goes: {_NO_LOAD}"
+            return Change(Outcome.REVIEW, given, message, tuple(edits))
         return Change(Outcome.REWRITTEN, given, message, tuple(edits))
     statement = module.statement(call)
-    if not _can_hold_lines(module, statement):
+    sizes = sizes_at(module, load, statement)
+    if sizes is None or not _can_hold_lines(module, statement):
         message = f"{given.arg}: pass parallelism_config=ParallelismConfig(tp_size=..., dp_shard_size=...) instead."
         return Change(Outcome.MANUAL, given, message)
-    name = _free(module, "sizes")
+    name = _free(module)
     config = local_name(module, PARALLELISM)
     text = f'{config}(tp_size={name}["tp_size"], dp_shard_size={name}["fsdp_size"])'
     edits.append(CallEdit(call, added=(("parallelism_config", text),)))
-    edits.append(InsertLines(statement, (f"{name} = {local_name(module, SIZES)}({sizes_text(load)})",)))
+    edits.append(InsertLines(statement, (f"{name} = {local_name(module, SIZES)}({sizes})",)))
     message = f"{given.arg} is a parallelism_config with the sizes of the launch line."
     return Change(Outcome.REWRITTEN, given, message, tuple(edits), (SIZES, PARALLELISM))
 
@@ -146,9 +154,8 @@ def _can_hold_lines(module: Module, statement: ast.stmt) -> bool:
     )
 
 
-def _free(module: Module, name: str) -> str:
-    taken = module.names.bound | set(module.names.references)
-    return name if name not in taken else f"parallel_{name}"
+def _free(module: Module) -> str:
+    return "model_sizes" if "sizes" in module.names.bound or "sizes" in module.names.references else "sizes"
 
 
 def _zero(module: Module, call: ast.Call, given: ast.keyword) -> Change:
@@ -226,7 +233,9 @@ def _methods(module: Module) -> Iterator[ast.Attribute]:
                 yield attribute
 
 
-_INTERESTING = frozenset({"prepare", "patch_model_for_neuron", "zero_1", *_GONE, *_RENAMED, *_METHOD_KEYWORDS})
+_INTERESTING = frozenset(
+    {"prepare", "prepare_model", "patch_model_for_neuron", "zero_1", *_GONE, *_RENAMED, *_METHOD_KEYWORDS}
+)
 
 
 def _method(module: Module, attribute: ast.Attribute) -> Iterator[Change]:
@@ -249,6 +258,9 @@ def _method(module: Module, attribute: ast.Attribute) -> Iterator[Change]:
     elif name == "prepare":
         assert isinstance(call, ast.Call)
         yield from _prepare(module, call)
+    elif name == "prepare_model":
+        assert isinstance(call, ast.Call)
+        yield from _prepare_model(module, call)
     else:
         assert isinstance(call, ast.Call)
         for given in call.keywords:
@@ -288,15 +300,26 @@ def _prepare(module: Module, call: ast.Call) -> Iterator[Change]:
         return
     prepared = _read(module, call)
     if prepared is None:
-        if any(_is_sharded(module, argument, load) is not False for argument in call.args):
+        if any(_is_sharded(module, argument, load, set()) is not False for argument in call.args):
             yield Change(Outcome.MANUAL, call, _PREPARE)
         return
-    answers = [_is_sharded(module, argument, load) for argument in prepared.arguments]
-    if answers.count(True) != 1:
-        if None in answers:
-            yield Change(Outcome.MANUAL, call, _PREPARE)
+    answers = [_is_sharded(module, argument, load, set()) for argument in prepared.arguments]
+    if answers.count(True) == 1:
+        yield _split(module, call, prepared, answers.index(True))
+    elif any(answer is not False for answer in answers):
+        yield Change(Outcome.MANUAL, call, _PREPARE)
+
+
+def _prepare_model(module: Module, call: ast.Call) -> Iterator[Change]:
+    load = _sharded(module)
+    if load is None or not call.args or len(call.args) > 2 or keyword(call, "evaluation_mode") is not None:
         return
-    yield _split(module, call, prepared, answers.index(True))
+    answer = _is_sharded(module, call.args[0], load, set())
+    if answer is True:
+        edit = CallEdit(call, added=(("evaluation_mode", "True"),))
+        yield Change(Outcome.REWRITTEN, call, _LOOP, (edit,))
+    elif answer is None:
+        yield Change(Outcome.MANUAL, call, _PREPARE)
 
 
 def _read(module: Module, call: ast.Call) -> _Prepared | None:
@@ -312,31 +335,60 @@ def _read(module: Module, call: ast.Call) -> _Prepared | None:
     return _Prepared(statement, list(call.args), targets)
 
 
-def _is_sharded(module: Module, node: ast.expr, load: Load) -> bool | None:
+def _is_sharded(module: Module, node: ast.expr, load: Load, seen: set[str]) -> bool | None:
     """Whether an expression holds the sharded model; None when that cannot be told."""
-    if isinstance(node, ast.Attribute) and (kept := kept_in_self(module, node)):
-        return any(_leads_to(module, value, load) for value in kept)
-    if isinstance(node, ast.Name):
-        binding = module.binding(node)
-        values = [other.value for other in binding.scope.bindings[binding.name]] if binding is not None else []
-        if any(value is not None and _leads_to(module, value, load) for value in values):
-            return True
-        if values and all(value is not None for value in values):
-            return False
-        return None if "model" in node.id else False
-    return None if "model" in ast.unparse(node) else False
+    text = ast.unparse(node)
+    if text in seen:
+        return False
+    seen.add(text)
+    values: list[ast.expr | None] = []
+    if isinstance(node, ast.Call) and _leads_to(module, node, load):
+        return True
+    if isinstance(node, ast.Attribute):
+        values.extend(kept_in_self(module, node))
+    elif isinstance(node, ast.Name) and (binding := module.binding(node)) is not None:
+        values.extend(other.value for other in binding.scope.bindings[binding.name])
+    answers = [_holds(module, value, load, seen) for value in values]
+    if True in answers:
+        return True
+    if answers and None not in answers:
+        return False
+    return None if "model" in text else False
+
+
+def _holds(module: Module, value: ast.expr | None, load: Load, seen: set[str]) -> bool | None:
+    """The same for what a variable is given.
+
+    What is made of the sharded model may be that model in a wrapper, and a function of this file may call another that
+    loads it.
+    """
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return _is_sharded(module, value, load, seen)
+    if not isinstance(value, ast.Call):
+        return None if value is None else False
+    if _leads_to(module, value, load):
+        return True
+    if _function(module, value) not in (None, module.function(load.call)):
+        return None
+    made_of = [item for item in value.args[:1] if isinstance(item, (ast.Name, ast.Attribute))]
+    return None if any(_is_sharded(module, item, load, seen) for item in made_of) else False
 
 
 def _leads_to(module: Module, value: ast.expr, load: Load) -> bool:
     if isinstance(value, ast.Call):
         if any(value is other.call for other in loads(module)):
             return True
-        if isinstance(value.func, ast.Name):
-            binding = module.binding(value.func)
-            if binding is not None and isinstance(binding.node, ast.FunctionDef):
-                return module.function(load.call) is binding.node
+        function = _function(module, value)
+        if function is not None:
+            return module.function(load.call) is function
         return any(_leads_to(module, argument, load) for argument in value.args[:1])
     return False
+
+
+def _function(module: Module, call: ast.Call) -> ast.FunctionDef | None:
+    """The function of this file that a call calls by its name."""
+    binding = module.binding(call.func) if isinstance(call.func, ast.Name) else None
+    return binding.node if binding is not None and isinstance(binding.node, ast.FunctionDef) else None
 
 
 def _split(module: Module, call: ast.Call, prepared: _Prepared, index: int) -> Change:

@@ -63,12 +63,9 @@ def _made(module: Module, call: ast.Call, left: int) -> str | None:
             return ADAPTERS
         if symbol.category == "model-training" and symbol.rename.startswith("transformers."):
             return MODEL
-        if symbol.name == "ParallelizersManager":
-            return "parallelizer"
-    function = call.func
-    if isinstance(function, ast.Attribute) and function.attr in ("patch_model_for_neuron", "prepare", "prepare_model"):
-        return _owner(module, call.args[0], left - 1) if len(call.args) == 1 else None
-    return None
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    prepares = method in ("patch_model_for_neuron", "prepare_model") or (method == "prepare" and len(call.args) == 1)
+    return _owner(module, call.args[0], left - 1) if prepares and call.args else None
 
 
 def _annotated(module: Module, annotation: ast.expr | None) -> str | None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neuron_codemods.derivation import Kind, called_kind, class_kind, kind_of
 from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import attributes, imported, is_called_otherwise, star_uses
+from neuron_codemods.scopes import Binding
 from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
@@ -78,11 +79,6 @@ class Load:
     """Whether the model gets a ``distributed_config``."""
     model_id: str | None = None
     """The text of the model id, where writing it twice does not compute it twice."""
-
-    @property
-    def method(self) -> str:
-        assert isinstance(self.call.func, ast.Attribute)
-        return self.call.func.attr
 
 
 @once
@@ -203,6 +199,31 @@ def sizes_text(load: Load) -> str:
     if load.model_id is not None and load.size.known != 1:
         given.append(f"model={load.model_id}")
     return ", ".join(given)
+
+
+def sizes_at(module: Module, load: Load, at: ast.stmt | ast.expr) -> str | None:
+    """The same arguments for another place, or None where the size is not known there.
+
+    The model id, which is only there for a check of the heads, is left out where it is not known.
+    """
+    if not load.is_lora and load.size.text is not None and not _is_known(module, load.size.text, load.call, at):
+        return None
+    if load.model_id is not None and not _is_known(module, load.model_id, load.call, at):
+        load = replace(load, model_id=None)
+    return sizes_text(load)
+
+
+def _is_known(module: Module, text: str, there: ast.Call, at: ast.stmt | ast.expr) -> bool:
+    """Whether the names in the text of an expression mean at a place what they mean where it is written."""
+    here = module.scope(at)
+    for node in ast.walk(ast.parse(f"({text})")):
+        if isinstance(node, ast.Name):
+            home = here.home(node.id)
+            if home is None or home is not module.scope(there).home(node.id):
+                return False
+            if home is here and any(binding.statement.lineno >= at.lineno for binding in home.bindings[node.id]):
+                return False
+    return True
 
 
 def _is_compiled(module: Module, node: ast.AST) -> bool:
@@ -326,7 +347,7 @@ def _size(module: Module, call: ast.Call, config: ast.AST | None, lazy: ast.Call
     return _of_config(module, configs[0].value, call) if len(configs) == 1 else Size(None)
 
 
-def _of_config(module: Module, node: ast.AST, call: ast.Call) -> Size:
+def _of_config(module: Module, node: ast.AST, call: ast.Call, seen: frozenset[Binding] = frozenset()) -> Size:
     """The size in a ``trn_config``: ``training_args.trn_config``, a variable with it, or a TrainingNeuronConfig."""
     if isinstance(node, ast.Attribute) and node.attr == "trn_config":
         return _of_arguments(module, arguments_of(module, node.value) or single_arguments(module), call)
@@ -338,12 +359,20 @@ def _of_config(module: Module, node: ast.AST, call: ast.Call) -> Size:
         return _size_of(module, value, call)
     if isinstance(node, ast.Name):
         binding = module.binding(node)
-        if binding is not None and binding.value is not None:
-            return _of_config(module, binding.value, call)
-        if binding is not None and isinstance(binding.node, ast.arg):
-            for value in passed(module, binding.node):
-                return _of_config(module, value, call)
+        if binding is not None and binding not in seen:
+            for value in _given(module, binding):
+                # A function that calls itself passes on what it was given.
+                if not isinstance(value, ast.Name) or module.binding(value) is not binding:
+                    return _of_config(module, value, call, seen | {binding})
     return _of_arguments(module, single_arguments(module), call)
+
+
+def _given(module: Module, binding: Binding) -> Iterator[ast.expr]:
+    """What a variable is assigned, or a parameter is given in this file."""
+    if binding.value is not None:
+        yield binding.value
+    elif isinstance(binding.node, ast.arg):
+        yield from passed(module, binding.node)
 
 
 def _of_arguments(module: Module, made: Arguments | None, call: ast.AST) -> Size:

@@ -28,7 +28,7 @@ from neuron_codemods.training.configs import (
 )
 from neuron_codemods.training.native_names import CONFIG
 from neuron_codemods.training.objects import owner
-from neuron_codemods.training.parallel import LAZY_LOAD, Load, loads, quote, sizes_text, trains, uses_lora
+from neuron_codemods.training.parallel import LAZY_LOAD, Load, loads, quote, sizes_at, trains, uses_lora
 from neuron_codemods.values import UNKNOWN, constant, single_arguments
 
 RULE = Rule(
@@ -176,7 +176,10 @@ def _read(module: Module, read: ast.Attribute) -> Change:
         edit = Edit.replace(module.source.span(read), "1")
         return Change(Outcome.REWRITTEN, read, "There are no pipeline stages natively.", (edit,))
     load = _place(module)
-    sizes = "tp_size=1" if uses_lora(module) else sizes_text(load) if load is not None else ""
+    sizes = "tp_size=1" if uses_lora(module) else sizes_at(module, load, read) if load is not None else ""
+    if sizes is None:
+        message = f"{read.attr} is a matter of the launch line: ask parallel_sizes for it, with the size of the model."
+        return Change(Outcome.MANUAL, read, message)
     mark = quote(module, read)
     key = "fsdp_size" if read.attr == "data_parallel_size" else "tp_size"
     text = f"{local_name(module, SIZES)}({sizes})[{mark}{key}{mark}]"

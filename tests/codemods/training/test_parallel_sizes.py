@@ -105,6 +105,85 @@ def messages(body: str, outcome: Outcome, imports: str = IMPORTS) -> str:
             "tp_size=8",
             id="a model id that is computed is not computed twice",
         ),
+        pytest.param(
+            'c = TrainingNeuronConfig(tensor_parallel_size=8)\nCLASSES[kind].from_pretrained("m", c)\n',
+            'tp_size=8, model="m"',
+            id="a class that is chosen",
+        ),
+        pytest.param(
+            'CLASSES[kind].from_pretrained("m", TrainingNeuronConfig(tensor_parallel_size=8))\n',
+            'tp_size=8, model="m"',
+            id="a class that is chosen, with its configuration in place",
+        ),
+        pytest.param(
+            'a = NeuronTrainingArguments("o", tensor_parallel_size=8)\n'
+            "def load(kind, trn_config):\n"
+            '    return kind.from_pretrained("m", trn_config=trn_config)\n'
+            "load(NeuronModelForCausalLM, a.trn_config)\n",
+            'tp_size=8, model="m"',
+            id="a class and a configuration that are parameters",
+        ),
+        pytest.param(
+            'def load(trn_config):\n    return NeuronModelForCausalLM.from_pretrained("m", trn_config)\n',
+            'model="m"',
+            id="a parameter that nothing here is given for",
+        ),
+        pytest.param(
+            'm = NeuronModelForCausalLM.from_pretrained("m", TrainingNeuronConfig(**sizes))\n',
+            'model="m"',
+            id="a configuration made of a mapping",
+        ),
+        pytest.param(
+            'a = NeuronTrainingArguments(**options)\nm = NeuronModelForCausalLM.from_pretrained("m", a.trn_config)\n',
+            'model="m"',
+            id="arguments made of a mapping",
+        ),
+        pytest.param(
+            "a = NeuronTrainingArguments(**options)\n"
+            "with lazy_load_for_parallelism(a.tensor_parallel_size):\n"
+            '    m = AutoModelForCausalLM.from_pretrained("m")\n',
+            'model="m"',
+            id="a size of arguments made of a mapping",
+        ),
+        pytest.param(
+            'a = NeuronTrainingArguments("o", tensor_parallel_size=8)\n'
+            "with lazy_load_for_parallelism(a.tensor_parallel_size):\n"
+            '    m = AutoModelForCausalLM.from_pretrained("m")\n',
+            'tp_size=8, model="m"',
+            id="a size of arguments",
+        ),
+        pytest.param(
+            "def load(config, again):\n"
+            "    if again:\n"
+            "        return load(config, False)\n"
+            '    return NeuronModelForCausalLM.from_pretrained("m", config)\n'
+            "load(TrainingNeuronConfig(tensor_parallel_size=8), True)\n",
+            'tp_size=8, model="m"',
+            id="a function that calls itself",
+        ),
+        pytest.param(
+            'for _ in sequence:\n    a = b\n    b = a\n    NeuronModelForCausalLM.from_pretrained("m", a)\n',
+            'model="m"',
+            id="variables in a circle",
+        ),
+        pytest.param(
+            'for config in sequence:\n    NeuronModelForCausalLM.from_pretrained("m", config)\n',
+            'model="m"',
+            id="a configuration of a loop",
+        ),
+        pytest.param(
+            "size = sizes[0] + 1\n"
+            "with lazy_load_for_parallelism(size):\n"
+            '    m = AutoModelForCausalLM.from_pretrained("m")\n',
+            'tp_size=size, model="m"',
+            id="a size that is computed",
+        ),
+        pytest.param(
+            "with lazy_load_for_parallelism(other.tensor_parallel_size):\n"
+            '    m = AutoModelForCausalLM.from_pretrained("m")\n',
+            'model="m"',
+            id="a size of something that is bound nowhere",
+        ),
     ],
 )
 def test_size_reaches_the_load(body: str, expected: str) -> None:
@@ -132,6 +211,20 @@ def test_size_reaches_the_load(body: str, expected: str) -> None:
             id="an encoder",
         ),
         pytest.param('m = AutoModelForCausalLM.from_pretrained("m")\nNeuronTrainer(model=m)\n', id="no size at all"),
+        pytest.param(
+            'a = NeuronTrainingArguments("o")\n'
+            "with lazy_load_for_parallelism(a.tensor_parallel_size):\n"
+            '    m = AutoModelForCausalLM.from_pretrained("m")\n',
+            id="a size that nobody gave",
+        ),
+        pytest.param(
+            "NeuronTrainer()\ndef f(kind, config):\n    kind.from_pretrained('m', config)\n",
+            id="a configuration of something else",
+        ),
+        pytest.param(
+            "NeuronTrainer()\nKINDS[0].from_pretrained('m', 1)\nKINDS[0].from_pretrained('m', c)\n",
+            id="an argument of something else",
+        ),
     ],
 )
 def test_nothing_is_sharded(body: str) -> None:
@@ -175,6 +268,41 @@ def test_a_size_that_is_not_known_at_the_load_is_reported() -> None:
 
     assert sizes(body) == ["model=name"]
     assert "options.tp, is not known at the load" in messages(body, Outcome.REVIEW)
+
+
+def test_a_size_that_is_read_from_arguments_made_of_a_mapping() -> None:
+    body = (
+        "a = NeuronTrainingArguments(**options)\n"
+        "size = a.tensor_parallel_size\n"
+        "with lazy_load_for_parallelism(size):\n"
+        '    m = AutoModelForCausalLM.from_pretrained("m")\n'
+    )
+
+    assert sizes(body) == ["", 'model="m"']
+
+
+def test_a_size_that_is_not_known_where_it_is_asked_for() -> None:
+    body = (
+        "def load(args):\n"
+        "    own = TrainingNeuronConfig(tensor_parallel_size=args.tp)\n"
+        '    return NeuronModelForCausalLM.from_pretrained("m", own)\n'
+        "config = TrainingNeuronConfig()\n"
+        "print(config.tensor_parallel_size)\n"
+        'NeuronModelForCausalLM.from_pretrained("m", config)\n'
+    )
+
+    assert "tensor_parallel_size is a matter of the launch line: ask parallel_sizes" in messages(body, Outcome.MANUAL)
+
+
+def test_the_size_of_an_accelerator_reaches_the_load() -> None:
+    imports = IMPORTS + "from optimum.neuron import NeuronAccelerator\n\n"
+    body = (
+        "c = TrainingNeuronConfig(tensor_parallel_size=8)\n"
+        "a = NeuronAccelerator(trn_config=c)\n"
+        'm = AutoModelForCausalLM.from_pretrained("m")\n'
+    )
+
+    assert sizes(body, imports)[-1] == 'tp_size=8, model="m"'
 
 
 def test_reading_the_size_agrees_with_the_load() -> None:
