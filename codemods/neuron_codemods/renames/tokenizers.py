@@ -85,20 +85,21 @@ def _called(module: Module, attribute: ast.Attribute) -> Change:
     """``tokenizer.encode_plus(...)`` is ``tokenizer(...)``."""
     call = module.parent(attribute)
     name = attribute.attr
-    called = isinstance(call, ast.Call) and call.func is attribute
-    if called and isinstance(call, ast.Call):
-        plain = not any(isinstance(argument, ast.Starred) for argument in call.args)
-        called = plain and len(call.args) <= _CALLED[name]
-    if not called or not module.is_placed(attribute):
+    called = isinstance(call, ast.Call) and call.func is attribute and module.is_placed(attribute)
+    if not isinstance(call, ast.Call) or not called or not _is_plain(call, _CALLED[name]):
         message = f"{name} is gone: call the tokenizer itself, with all but the text by keyword."
         return Change(Outcome.MANUAL, attribute, message)
-    assert isinstance(call, ast.Call)
     start, end = module.source.span(attribute.value)[1], module.source.span(attribute)[1]
     edits: list[AnyEdit] = [Edit.delete((start, end))]
     text = keyword(call, *_TEXT)
     if text is not None:
         edits.append(rename_argument(call, text, "text"))
     return Change(Outcome.REWRITTEN, attribute, f"{name} is gone: the tokenizer itself encodes.", tuple(edits))
+
+
+def _is_plain(call: ast.Call, most: int) -> bool:
+    """Whether a call has so many arguments by position at most, all of them written out."""
+    return len(call.args) <= most and not any(isinstance(argument, ast.Starred) for argument in call.args)
 
 
 def _attribute(module: Module, attribute: ast.Attribute) -> Iterator[Change]:
@@ -117,8 +118,8 @@ def _attribute(module: Module, attribute: ast.Attribute) -> Iterator[Change]:
         _, end = module.source.span(attribute)
         edit = Edit.replace((end - len(attribute.attr), end), new)
         yield Change(Outcome.REWRITTEN, attribute, f"{attribute.attr} is called {new}.", (edit,))
-    elif message:
-        yield Change(Outcome.MANUAL, attribute, f"{attribute.attr}: {message}")
+    else:
+        yield Change(Outcome.MANUAL, attribute, f"{attribute.attr}: {message or f'it is called {new}.'}")
 
 
 def _targets(module: Module, attribute: ast.Attribute, message: str) -> Change:
@@ -158,10 +159,11 @@ def _keywords(call: ast.Call) -> Iterator[Change]:
 
 
 def _padding(call: ast.Call, item: ast.keyword) -> Change:
-    if literal(item.value) is False or keyword(call, "padding") is not None:
+    padding = keyword(call, "padding")
+    if literal(item.value) is False or (padding is not None and literal(padding.value) is not False):
         message = "pad_to_max_length goes: padding says how to pad."
         return Change(Outcome.REWRITTEN, item, message, (remove_argument(call, item),))
-    if literal(item.value) is not True:
+    if literal(item.value) is not True or padding is not None:
         message = 'Write padding="max_length" where pad_to_max_length is true: it is passed over in silence now.'
         return Change(Outcome.MANUAL, item, message)
     edits = (rename_argument(call, item, "padding"), replace_value(call, item, '"max_length"'))
