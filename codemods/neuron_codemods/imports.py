@@ -288,7 +288,9 @@ class Plan:
         if binding not in self._gone:
             changed: set[ast.AST] = {change.node for change in self._changed[binding]}
             self._gone[binding] = bool(changed) and all(
-                self._is_rewritten(reference, changed) or self.module.is_served(reference, binding)
+                self._is_rewritten(reference, changed)
+                or self.module.is_served(reference, binding)
+                or self.module.binding(reference.node) not in (None, binding)
                 for reference in self.module.references(binding)
             )
         return self._gone[binding]

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+
+import yaml
+from packaging.requirements import InvalidRequirement, Requirement
 
 from neuron_codemods import migrate_text
 from neuron_codemods.kinds import KINDS, load
@@ -117,8 +123,31 @@ def violations(kind: str, text: str) -> Iterator[Violation]:
         yield Violation("a second run changes nothing", "")
     if len(load(kind).parse(first.text, "").unread()) > len(load(kind).parse(text, "").unread()):
         yield Violation("what could be read can be read", "")
+    if _is_valid(kind, text) and not _is_valid(kind, first.text):
+        yield Violation("what other tools can read they can read", "")
     if kind == "notebook" and [_without_source(text)] != [_without_source(first.text)]:
         yield Violation("nothing but sources changes", "")
+
+
+def _is_valid(kind: str, text: str) -> bool:
+    """Whether the tool that such a text is for can read it; True for kinds for which none is at hand."""
+    try:
+        if kind == "shell":
+            return subprocess.run(["bash", "-n"], input=text.encode(), capture_output=True).returncode == 0
+        if kind == "yaml":
+            list(yaml.compose_all(text, yaml.CSafeLoader))
+        elif kind == "requirements":
+            for line in re.sub(r"\\\r?\n", "", text).splitlines():
+                said = re.sub(r"(^|\s)#.*", "", line).strip()
+                if said and not said.startswith("-"):
+                    Requirement(re.split(r"\s--", said)[0])
+        elif kind == "pyproject" and sys.version_info >= (3, 11):
+            import tomllib
+
+            tomllib.loads(text)
+    except (yaml.YAMLError, InvalidRequirement, ValueError):
+        return False
+    return True
 
 
 def _without_source(text: str) -> object:

@@ -31,11 +31,12 @@ _OFF = frozenset(("false", "no", "off", "0", "null", "~"))
 
 def check(file: Yaml, project: Project) -> Iterator[Change]:
     """One change for each key that is called otherwise now, or nothing."""
-    arguments = {scalar.keys[0]: scalar for scalar in file.scalars if len(scalar.keys) == 1}
-    if "output_dir" not in arguments or not UNMISTAKABLE & arguments.keys():
+    arguments = [(scalar.keys[0], scalar) for scalar in file.scalars if len(scalar.keys) == 1]
+    keys = {key for key, _ in arguments}
+    if "output_dir" not in keys or not UNMISTAKABLE & keys:
         return
     own = frozenset(flag for module in project.modules for flag in module.script.flags)
-    for key, scalar in arguments.items():
+    for key, scalar in arguments:
         if key not in own:
             yield from _change(file, key, scalar)
 
@@ -86,6 +87,12 @@ bf16: true
         "# TODO(neuron-migrate NM408): adafactor has no native form. Write optim adafactor instead of it: "
         f"{RULE.url}\nadafactor: true\n",
         (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.MANUAL),
+    ),
+    Case(
+        "a key that is written twice",
+        "output_dir: out\nuse_xser: true\nuse_xser: false\n",
+        "output_dir: out\n",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case("arguments that tell nothing of Neuron", "output_dir: out\nwarmup_ratio: 0.1\ntensor_parallel_size: 8\n"),
     Case("a mapping on one line", "{output_dir: out, zero_1: true}\n"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -237,6 +238,6 @@ def called_with(
     opening += f"{first}, " if first else ""
     if not (isinstance(values, ast.Tuple) and source.text[inner_start] == "("):
         return before, Edit.replace((function_end, inner_start), f"{opening}*"), Edit.replace((inner_end, end), ")")
-    last_end = source.span(values.elts[-1])[1]
-    first_start = source.span(values.elts[0])[0]
-    return before, Edit.replace((function_end, first_start), opening), Edit.replace((last_end, end), ")")
+    inside = [token for token in source.tokens_between(inner_start, inner_end) if token.kind != tokenize.COMMENT][1:-1]
+    last = inside[-2] if inside[-1].text == "," else inside[-1]
+    return before, Edit.replace((function_end, inside[0].start), opening), Edit.replace((last.end, end), ")")
