@@ -65,6 +65,8 @@ def _is_id(name: str) -> bool:
 
 
 def _read(path: Path) -> dict[str, object]:
+    if not path.is_file():  # a pipe of that name would be waited for
+        return {}
     try:
         with path.open("rb") as stream:
             found = json.loads(stream.read(_LARGEST))

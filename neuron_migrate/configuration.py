@@ -94,10 +94,12 @@ class Configurations:
         return None if parent == directory else self._above(parent)
 
     def _read(self, path: str) -> Configuration | None:
+        if not os.path.isfile(path):  # a pipe of that name would be waited for
+            return None
         try:
             with open(path, "rb") as file:
                 data = file.read()
-        except OSError:  # none there, or none that we may read
+        except OSError:  # none that we may read
             return None
         if TABLE.encode() not in data:
             return None
@@ -168,6 +170,8 @@ def _table(path: str, data: bytes) -> dict[str, Any] | None:
         document = tomllib.loads(data.decode())
     except ValueError as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
+    except RecursionError:
+        raise ConfigurationError(f"{path} cannot be read: nested too deeply") from None
     tool = document.get("tool", {})
     table = tool.get(TABLE) if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):

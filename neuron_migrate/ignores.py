@@ -88,10 +88,12 @@ def slashed(path: str) -> bytes:
 
 
 def _read(path: str) -> Patterns | None:
+    if not os.path.isfile(path):  # a pipe of that name would be waited for
+        return None
     try:
         with open(path, "rb") as file:
             return gitignore.read(file.read()) or None
-    except OSError:  # none there, or none that we may read: git goes on as well
+    except OSError:  # none that we may read: git goes on as well
         return None
 
 

@@ -51,10 +51,14 @@ def _guarded(work: Callable[[], Answer]) -> Answer | Problem:
         return Problem(error.message, error.line, error.column)
     except DocumentError as error:
         return Problem(error.reason, error.line, error.column)
+    except RecursionError:
+        return Problem("nested too deeply to be read", detail=traceback.format_exc())
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # not Exception: a panic of libcst's Rust parser is none
         said = " ".join(str(error).split())
         name = type(error).__name__
+        if name == "PanicException":
+            return Problem(f"libcst fails at this file ({said})", detail=traceback.format_exc())
         reason = f"internal error, the file is left as it is: {f'{name}: {said}' if said else name}; {REPORT}"
         return Problem(reason, detail=traceback.format_exc())

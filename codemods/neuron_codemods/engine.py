@@ -343,7 +343,17 @@ def _call_edit(module: Module, edit: CallEdit) -> Edit:
         newline=source.newline(start),
         limit=source.line_limit,
     )
-    return Edit(start, end, edited)
+    place = source.position(start)
+
+    def apply(text: str) -> str:
+        try:
+            return edited(text)
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of libcst's parser, and no Exception
+                raise
+            raise SourceError(f"libcst fails at this call ({error})", place.line, place.column) from error
+
+    return Edit(start, end, apply)
 
 
 def _inserted(

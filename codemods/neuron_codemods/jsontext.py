@@ -35,12 +35,12 @@ class Value:
 def scan(text: str, what: str) -> Value:
     """The values of a JSON text; a text that is none raises :class:`SourceError` with the place and ``what``."""
     try:
-        json.loads(text)
+        json.loads(text, parse_int=len)  # no number is looked at, and Python refuses those of thousands of digits
+        return _value(text, _skip(text, 0))
     except json.JSONDecodeError as error:
         raise SourceError(f"not {what}: {error.msg}", error.lineno, error.colno) from None
     except RecursionError:
         raise SourceError("nested too deeply to be read", 1) from None
-    return _value(text, _skip(text, 0))
 
 
 def _skip(text: str, offset: int) -> int:

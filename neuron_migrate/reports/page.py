@@ -133,4 +133,7 @@ class PageReport:
         """Write the page; raises ``OSError`` where that cannot be."""
         self._page.totals = totals
         self._page.names = self._names()
-        self._path.write_text(self._render(self._page), encoding="utf-8", errors="backslashreplace")
+        try:
+            self._path.write_text(self._render(self._page), encoding="utf-8", errors="backslashreplace")
+        except OSError as error:  # a full disk is told without a name
+            raise OSError(error.errno, f"the report is not whole: {error.strerror}", str(self._path)) from error

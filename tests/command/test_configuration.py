@@ -123,6 +123,7 @@ def test_standard_input_belongs_to_the_current_directory(project: Project) -> No
         ('exclude = ["a["]', "the pattern 'a[' can never match"),
         ('per-file-ignores = {"../x" = ["NM1"]}', "the pattern '../x' can never match: it leads out of the directory"),
         ("select = [", "cannot be read: "),
+        (f"x = {'[' * 5_000}{']' * 5_000}", "cannot be read: nested too deeply"),
     ],
 )
 def test_a_table_that_cannot_be_followed_is_said_and_other_projects_go_on(

@@ -17,7 +17,7 @@ from neuron_migrate.documents import PYTHON
 from neuron_migrate.results import FileResult, Problem
 from neuron_migrate.scan import scan
 
-from .support import UNMEASURED, Ended, Project, environment
+from .support import UNMEASURED, Ended, Project, arguments, environment
 
 GOOD = {"a_good.py": "Neuron__old\n", "z_good.py": "Neuron__old\n"}
 
@@ -36,8 +36,8 @@ BAD: dict[str, tuple[bytes, str]] = {
     "not encodable": (b"# coding: latin-1\nNeuron__snow\n", "needs '☃' (U+2603), which iso-8859-1 cannot"),
     "null byte": (b"# Neuron_\nx = '\x00'\n", ":"),
     "a rule raises": (b"Neuron__raise_value", ": internal error, the file is left as it is: ValueError: a rule is"),
-    "the parser panics": (b"Neuron__raise_panic", "internal error, the file is left as it is: PanicException: called"),
-    "recursion": (b"Neuron__raise_recursion", "internal error, the file is left as it is: RecursionError"),
+    "the parser panics": (b"Neuron__raise_panic", ": libcst fails at this file (called"),
+    "recursion": (b"Neuron__raise_recursion", ": nested too deeply to be read"),
     "the first pass raises": (b"Neuron__raise_in_collect", "ValueError: collect is broken"),
     "the result does not parse": (b"Neuron__break\n", "the migrated text would not parse"),
     "too large": (b"#" * 10_000_001 + b"Neuron_", "the file is larger than 10 MB"),
@@ -240,3 +240,35 @@ def test_a_writable_file_in_a_directory_that_is_not_is_written(public: Path) -> 
     assert (status, err) == (0, "")
     assert (public / "a.py").read_text() == "native_new\n"
     assert [path.name for path in public.iterdir()] == ["a.py"]
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", ".gitignore"])
+def test_a_pipe_in_the_place_of_a_configuration_is_not_waited_for(project: Project, name: str) -> None:
+    project.write({"a.py": "Neuron__old\n"})
+    (project.root / ".git").mkdir()
+    os.mkfifo(project.root / name)
+    assert project.run(".").status == 0
+    assert project.read("a.py") == b"native_new\n"
+
+
+def test_a_disk_that_is_full_leaves_the_file_and_names_the_report(project: Project) -> None:
+    resource = pytest.importorskip("resource")
+    project.write({"a.py": "Neuron__old\n" + "#" * 2_000 + "\n", "b.py": "Neuron__old\n"})
+    done = subprocess.run(
+        [*arguments(".", "--report", "all.html"), "--jobs", "1"],
+        cwd=project.root,
+        env=environment(**UNMEASURED, PYTHONDONTWRITEBYTECODE="1"),  # modules cut short would be read by the next run
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)),
+    )
+    assert done.returncode == 8
+    assert done.stderr.splitlines() == [
+        "a.py: the file cannot be written: File too large",
+        "neuron-migrate: all.html: the report is not whole: File too large",
+    ]
+    assert project.read("a.py").startswith(b"Neuron__old\n")
+    assert project.read("b.py") == b"native_new\n"
+    assert set(project.files()) == {"a.py", "b.py", "all.html"}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from neuron_codemods.model import Position
+from neuron_codemods.model import Position, SourceError
 from neuron_codemods.source import Text, Token
 from neuron_codemods.texts import Lines, Parsed, Region
 from neuron_codemods.trees import Tree
@@ -38,11 +38,31 @@ _TEMPLATE = re.compile(
 _FOLD = " \\"
 """What makes the shell read on where a line of a folded block ends."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_LEVELS = re.compile(r"[ \t]*(?:(?:[-?:]|[&!]\S*)[ \t]+)*")
+"""What stands before a value on its line and may begin a level: indentation, dashes, question marks, anchors, tags."""
+_MOST_LEVELS = 100
+"""The grammar keeps its levels in a buffer of fixed size and writes beyond it: some 250 of them end the process."""
 
 
 def parse(text: str, path: str) -> Yaml:
-    """A YAML file; a part that cannot be read is told by ``unread``."""
+    """A YAML file; a part that cannot be read is told by ``unread``.
+
+    Raises :class:`SourceError` for a text with so many levels that the grammar would crash.
+    """
+    _check_depth(text)
     return Yaml(text, Tree(_TEMPLATE.sub(_stand_in, text), "tree_sitter_yaml", "YAML files"))
+
+
+def _check_depth(text: str) -> None:
+    # Each level stands in a column of its own, or two in one: a list under its key. So columns are enough to count.
+    columns: set[int] = set()
+    for number, line in enumerate(text.splitlines(), start=1):
+        found = _LEVELS.match(line)
+        assert found is not None
+        columns.update(token.start() for token in re.finditer(r"\S+", found[0]))
+        columns.add(found.end())
+        if len(columns) > _MOST_LEVELS:
+            raise SourceError("nested too deeply to be read", number)
 
 
 def _stand_in(template: re.Match[str]) -> str:
