@@ -393,7 +393,7 @@ class _Work:
             start, end = place(comment.token.start), place(comment.token.end)
             message = "This suppression suppresses nothing; delete it."
             found.append(Finding(UNUSED_SUPPRESSION.code, Outcome.REVIEW, message, start, end, UNUSED_SUPPRESSION.url))
-        found += [self._parsed.told(finding) if finding.cell else finding for finding in self._inner]
+        found += [self._parsed.told(finding) for finding in self._inner]
         made = {_left(finding) for finding in found if finding.code != MARKER_LEFT.code}
         found = [finding for finding in found if finding.code != MARKER_LEFT.code or finding.message not in made]
         found.sort(key=lambda finding: (finding.cell, finding.start, finding.code))

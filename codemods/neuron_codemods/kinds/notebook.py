@@ -139,8 +139,6 @@ class Notebook(Parsed):
         return replace(finding, start=start, end=end, within=finding.start)
 
     def _place(self, cell: Cell, position: Position) -> Position:
-        if not cell.lines:
-            return self.position(cell.source.start)
         line = cell.lines[min(position.line, len(cell.lines)) - 1]
         return self.position(line.offset(position.column))
 
@@ -188,8 +186,6 @@ class Notebook(Parsed):
     def _layout(self, source: Value) -> tuple[str, str, str]:
         """What stands before the first item of an array, between two, and behind the last."""
         items = source.items or ()
-        if not items:
-            return "", ", ", ""
         lead = self.text[source.start + 1 : items[0].start]
         trail = self.text[items[-1].end : source.end - 1]
         if len(items) > 1:

@@ -52,6 +52,8 @@ class Element:
     entry: Entry
     array: int | None
     """Where its array starts; None for a key of a table."""
+    is_plain: bool = True
+    """Whether it is written as a string or one table; several tables are for a person to change."""
 
 
 class Pyproject(Parsed):
@@ -138,18 +140,15 @@ class Pyproject(Parsed):
                         yield Element(Entry(text, (start, end)), value.start_byte)
             table, _, name = path.rpartition(".")
             if any(pattern.fullmatch(table) for pattern in _TABLES) and name != "python":
-                said = self._requirement(name, value)
-                if said is not None:
-                    # To the end of the value: with CRLF the pair's own end lies behind the carriage return.
-                    span = self.tree.span(pair)[0], self.tree.span(value)[1]
-                    yield Element(Entry(said, span), None)
+                # To the end of the value: with CRLF the pair's own end lies behind the carriage return.
+                span = self.tree.span(pair)[0], self.tree.span(value)[1]
+                is_plain = value.type in ("string", "inline_table")
+                yield Element(Entry(self._requirement(name, value), span), None, is_plain)
 
-    def _requirement(self, name: str, value: Node) -> str | None:
+    def _requirement(self, name: str, value: Node) -> str:
         """What a key of a table of requirements says, as PEP 508 has it."""
         if value.type == "string":
             return name + _as_pep440(_unquoted(self.tree.text_of(value)))
-        if value.type != "inline_table":
-            return None
         said = {
             self.tree.text_of(pair.children[0]): self.tree.text_of(_value(pair))
             for pair in value.named_children
@@ -157,9 +156,10 @@ class Pyproject(Parsed):
         }
         extras = ",".join(match[1] for match in re.finditer(r"""["']([^"']+)["']""", said.get("extras", "")))
         version = _as_pep440(_unquoted(said.get("version", '"*"')))
+        marker = f"; {_unquoted(said['markers'])}" if "markers" in said else ""
         if "git" in said or "url" in said:
-            return f"{name}[{extras}] @ {_unquoted(said.get('git', said.get('url', '')))}"
-        return f"{name}[{extras}]{version}" if extras else name + version
+            return f"{name}[{extras}] @ {_unquoted(said.get('git', said.get('url', '')))} {marker}".rstrip()
+        return (f"{name}[{extras}]{version}" if extras else name + version) + marker
 
     def _pairs(self) -> Iterator[tuple[str, Node]]:
         """Every key with its value, under the full name of the key."""

@@ -104,7 +104,11 @@ class Yaml(Parsed):
         return found
 
     def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
-        return [(span, "this is no YAML") for span in self.tree.errors()]
+        found = [(span, "this is no YAML") for span in self.tree.errors()]
+        quoted = (self.tree.span(node) for node in self.tree.walk("double_quote_scalar"))
+        return found + [
+            (span, "it has escapes of YAML") for span in quoted if _unescaped(self.text[slice(*span)]) is None
+        ]
 
     def regions(self) -> Sequence[Region]:
         """The commands and the variables."""
@@ -118,15 +122,14 @@ class Yaml(Parsed):
         raw = self.text[start:end]
         if "\n" in raw or self._is_key(node):
             return
-        value, quoted = raw, node.type != "plain_scalar"
+        value: str | None = raw
+        quoted = node.type != "plain_scalar"
         if node.type == "double_quote_scalar":
-            try:
-                value = json.loads(raw)
-            except ValueError:
-                return
+            value = _unescaped(raw)
         elif quoted:
             value = raw[1:-1].replace("''", "'")
-        yield Scalar(value, start, end, quoted, self._keys(node), node)
+        if value is not None:
+            yield Scalar(value, start, end, quoted, self._keys(node), node)
 
     def _is_key(self, node: Node) -> bool:
         above = node.parent
@@ -301,6 +304,14 @@ class Yaml(Parsed):
     def _fixed(self, start: int) -> Callable[[Position], Position]:
         first = self.position(start)
         return lambda _: first
+
+
+def _unescaped(quoted: str) -> str | None:
+    """What stands in double quotes; None for escapes that JSON does not know."""
+    try:
+        return str(json.loads(quoted, strict=False))
+    except ValueError:
+        return None
 
 
 def _newline(line: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from neuron_codemods.kinds import parser
 from neuron_codemods.kinds.pyproject import Pyproject
@@ -32,7 +33,13 @@ RULE = Rule(
 
 def check(file: Pyproject, project: Project) -> Iterator[Change]:
     """The decisions, and what else of the file stands in the way of the native packages."""
-    decisions = decide((element.entry for element in file.elements), project)
+    by_hand = {element.entry for element in file.elements if not element.is_plain}
+    decisions = [
+        replace(each, outcome=Outcome.MANUAL, message=f"Do this by hand: {each.message}", new=None)
+        if each.entry in by_hand and each.new is not None
+        else each
+        for each in decide((element.entry for element in file.elements), project)
+    ]
     edits = file.edits({each.entry: each.new for each in decisions if each.new is not None})
     for decision in decisions:
         yield Change(decision.outcome, decision.entry.span, decision.message, edits.get(decision.entry, ()))
