@@ -149,15 +149,18 @@ def _configure(
     added, edits, left, notes = [], [], [], []
     for item, row in moved:
         known = constant(module, item.value)
+        there = made.value(row.new, row.old) if made is not None else None
+        # What the trainer was given counted, but for what says nothing.
+        differs = there is not None and known is not False and ast.dump(there) != ast.dump(item.value)
         if known is None:
             edits.append(remove_argument(call, item))
             notes.append(f"{item.arg}=None goes")
-        elif not _fits(module, made, given, call, item):
+        elif differs or not _fits(module, made, given, call, item):
             left.append(item)
         else:
             edits.append(remove_argument(call, item))
             text = module.source.segment(item.value)
-            if made is None or not made.has(row.new, row.old):
+            if there is None:
                 added.append((row.new, text))
                 if row.new == "packing" and known is not False and not (made and made.has("packing_strategy")):
                     added.append(("packing_strategy", '"wrapped"'))
