@@ -270,7 +270,8 @@ def _of_parameter(module: Module, binding: Binding, depth: int) -> Arguments | N
 
 def passed(module: Module, parameter: ast.arg) -> Iterator[ast.expr]:
     """What the calls in this module pass for a parameter of a function."""
-    function = module.function(parameter) or _owner(module, parameter)
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    function = next(above for above in module.ancestors(parameter) if isinstance(above, functions))
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
@@ -283,13 +284,6 @@ def passed(module: Module, parameter: ast.arg) -> Iterator[ast.expr]:
                     yield given.value
                 elif parameter.arg in names and names.index(parameter.arg) < len(call.args):
                     yield call.args[names.index(parameter.arg)]
-
-
-def _owner(module: Module, parameter: ast.arg) -> ast.AST | None:
-    for above in module.ancestors(parameter):
-        if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            return above
-    return None
 
 
 def parse_results(module: Module, parser: ast.Call) -> Iterator[tuple[ast.expr, ast.Assign]]:

@@ -373,6 +373,27 @@ def _given(module: Module, binding: Binding) -> Iterator[ast.expr]:
         yield binding.value
     elif isinstance(binding.node, ast.arg):
         yield from passed(module, binding.node)
+        yield from _passed_to_method(module, binding.node)
+
+
+def _passed_to_method(module: Module, parameter: ast.arg) -> Iterator[ast.expr]:
+    """What a method is given for a parameter where it is called by ``self.method(...)`` or ``Class.method(...)``."""
+    arguments = module.parent(parameter)
+    function = module.parent(arguments) if arguments is not None else None
+    definition = module.parent(function) if function is not None else None
+    if not isinstance(function, ast.FunctionDef) or not isinstance(definition, ast.ClassDef):
+        return
+    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+    if not any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in function.decorator_list):
+        names = names[1:]
+    for call in module.calls:
+        method = call.func
+        if isinstance(method, ast.Attribute) and method.attr == function.name and isinstance(method.value, ast.Name):
+            if method.value.id in ("self", "cls", definition.name):
+                given = keyword(call, parameter.arg)
+                if given is not None:
+                    yield given.value
+                yield from (value for name, value in zip(names, call.args, strict=False) if name == parameter.arg)
 
 
 def _of_arguments(module: Module, made: Arguments | None, call: ast.AST) -> Size:

@@ -162,6 +162,31 @@ def messages(body: str, outcome: Outcome, imports: str = IMPORTS) -> str:
             id="a function that calls itself",
         ),
         pytest.param(
+            "class A:\n"
+            "    @staticmethod\n"
+            "    def load(name, c):\n"
+            "        return NeuronModelForCausalLM.from_pretrained(name, c)\n"
+            'A.load("m", TrainingNeuronConfig(tensor_parallel_size=2))\n',
+            "tp_size=2, model=name",
+            id="a configuration through a static method",
+        ),
+        pytest.param(
+            "class A:\n"
+            "    def load(self, name, c):\n"
+            "        return NeuronModelForCausalLM.from_pretrained(name, c)\n"
+            "    def run(self):\n"
+            '        other.load("m", TrainingNeuronConfig(tensor_parallel_size=4))\n'
+            '        self.load("m")\n'
+            '        self.load("m", c=TrainingNeuronConfig(tensor_parallel_size=2))\n',
+            "tp_size=2, model=name",
+            id="a configuration through a method",
+        ),
+        pytest.param(
+            "load = lambda c: NeuronModelForCausalLM.from_pretrained('m', c)\n",
+            "model='m'",
+            id="a parameter of a lambda",
+        ),
+        pytest.param(
             'for _ in sequence:\n    a = b\n    b = a\n    NeuronModelForCausalLM.from_pretrained("m", a)\n',
             'model="m"',
             id="variables in a circle",
