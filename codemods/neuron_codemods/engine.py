@@ -359,10 +359,10 @@ def _call_edit(module: Module, edit: CallEdit) -> Edit:
 def _inserted(
     module: Module, edits: Sequence[InsertLines], unwrapped: Collection[ast.stmt], removed: Sequence[Edit]
 ) -> list[Edit]:
-    """Insertions; equal lines at one place are written once."""
+    """Insertions, those below a statement before those above the next; equal lines at one place are written once."""
     seen: set[tuple[ast.stmt, tuple[str, ...], bool]] = set()
     result = []
-    for edit in edits:
+    for edit in sorted(edits, key=lambda edit: not edit.after):
         key = (edit.statement, edit.lines, edit.after)
         if key not in seen:
             seen.add(key)
