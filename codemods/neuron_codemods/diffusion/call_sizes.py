@@ -115,7 +115,7 @@ def _shown(module: Module, found: Loads, loads: list[Load]) -> str:
         for name, text in sizes_of(module, found, load, load.call).items():
             old = "sequence_length" if name == LENGTH else name
             known = known_literal(module, settings[old].value)
-            parts[f"{name}={module.source.segment(known) if known is not None else text or '...'}"] = None
+            parts[f"{name}={module.source.segment(known) if known is not None else text or f'<{old}>'}"] = None
     *most, last = [*parts] or [""]
     return f"{', '.join(most)} and {last}" if most else last
 

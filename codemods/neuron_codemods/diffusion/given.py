@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from neuron_codemods.edits import Holder
@@ -154,9 +153,7 @@ def is_changed(module: Module, binding: Binding) -> bool:
             return True
         if isinstance(above, ast.Attribute) and above.attr not in _READING:
             return True
-        if isinstance(above, ast.AugAssign):
-            return True
-    return any(isinstance(other.statement, ast.AugAssign) for other in binding.scope.bindings[binding.name])
+    return False
 
 
 def class_attribute(module: Module, node: ast.Attribute) -> ast.expr | None:
@@ -300,10 +297,10 @@ def _is_seen(module: Module, node: ast.expr, at: ast.AST) -> bool:
     names = [name for name in ast.walk(node) if isinstance(name, ast.Name)]
     for name in names:
         binding = module.binding(name)
-        if binding is None:
-            if name.id in ("int", "float", "str"):
-                continue
-            return False
+        if binding is None:  # of a star import, or a builtin
+            if module.scope(name).home(name.id) is not None or module.scope(at).home(name.id) is not None:
+                return False
+            continue
         if module.scope(at).home(name.id) is binding.scope:
             if len(binding.scope.bindings[name.id]) > 1 and not _same_binding(module, name, at):
                 return False
@@ -364,7 +361,3 @@ def same_expression(module: Module, first: ast.expr, second: ast.expr) -> bool:
 
 def _folder(path: str) -> str:
     return path.removeprefix("./").rstrip("/")
-
-
-def names_in(node: ast.AST) -> Iterator[ast.Name]:
-    return (name for name in ast.walk(node) if isinstance(name, ast.Name))
