@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from neuron_codemods.diffusion.given import Splat, constant_of, text_at
+from neuron_codemods.diffusion.given import Given, Splat, constant_of, text_at
 from neuron_codemods.diffusion.loads import (
     EXPORT,
     RENAMED,
@@ -28,7 +28,7 @@ from neuron_codemods.imports import local_name
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
 from neuron_codemods.statements import first_line_statement
-from neuron_codemods.values import UNKNOWN, in_order
+from neuron_codemods.values import UNKNOWN, in_order, rename_argument
 
 DEVICE = "neuron_shim.neuron_device"
 COMPILE = "neuron_shim.compile_static"
@@ -92,7 +92,7 @@ def _dtype(module: Module, made: Conversion) -> str | None:
         known = constant_of(module, explicit.value)
         if isinstance(known, str):
             return _torch(module, made, known.removeprefix("torch.")) if known in _DTYPES else None
-        text = text_at(module, explicit, made.load.call)
+        text = _text(module, made, explicit)
         if module.resolve(explicit.value) != "torch.float32" or how in (None, "none"):
             return text
     if how in (None, "none"):
@@ -114,6 +114,18 @@ def _dtype(module: Module, made: Conversion) -> str | None:
             "dtype= for full precision."
         )
     return _torch(module, made, name)
+
+
+def _text(module: Module, made: Conversion, given: Given) -> str | None:
+    """How to write a setting at the load; None, and said, where it is from an export that the load does not see."""
+    text = text_at(module, given, made.load.call)
+    if text is not None:
+        return text
+    text = module.source.segment(given.value)
+    if made.load.source is None:
+        return text  # it was written here
+    made.said.append(f"{given.name}={text} of the export cannot be seen here and is left out.")
+    return None
 
 
 def _torch(module: Module, made: Conversion, name: str) -> str | None:
@@ -215,7 +227,7 @@ def _of_splat(
     added = []
     for item in kept:
         name = str(_becomes(load, item.name))
-        text = made.dtype if name == "dtype" else text_at(module, item, load.call)
+        text = made.dtype if name == "dtype" else _text(module, made, item)
         if text is not None:
             added.append((name, text))
     return added
@@ -243,7 +255,7 @@ def _of_source(
     for name, item in load.source.arguments.given.items():
         becomes = _becomes(load.source, name)
         if becomes in LOADING and becomes != "dtype" and becomes not in present:
-            written = text_at(module, item, load.call)
+            written = _text(module, made, item)
             if written is not None:
                 added.append((str(becomes), written))
     return added
@@ -288,7 +300,7 @@ def _component(module: Module, made: Conversion, name: str, parts: list[str]) ->
 def _unet(module: Module, made: Conversion) -> str | None:
     settings = made.load.settings
     if "unet_id" in settings and not is_none(module, settings["unet_id"]):
-        return text_at(module, settings["unet_id"], made.load.call)
+        return _text(module, made, settings["unet_id"])
     if "submodels" in settings and isinstance(settings["submodels"].value, ast.Dict):
         return module.source.segment(settings["submodels"].value.values[0])
     return None
@@ -307,22 +319,24 @@ def _adapters(module: Module, made: Conversion) -> None:
     if models:
         _lora(module, made, models)
     if "ip_adapter_id" in settings and not is_none(module, settings["ip_adapter_id"]):
-        at = made.load.call
 
         def named(name: str) -> str | None:
-            return text_at(module, settings[name], at) if name in settings else None
+            is_given = name in settings and not is_none(module, settings[name])
+            return _text(module, made, settings[name]) if is_given else None
 
-        subfolder, weight = named("ip_adapter_subfolder"), named("ip_adapter_weight_name")
-        made.lines.append(
-            _written(
-                "load_ip_adapter",
-                named("ip_adapter_id") or "",
-                f"subfolder={subfolder or chr(34) * 2}",
-                f"weight_name={weight}" if weight else "",
-            )
+        model, subfolder, weight, scale = map(
+            named, ("ip_adapter_id", "ip_adapter_subfolder", "ip_adapter_weight_name", "ip_adapter_scale")
         )
-        scale = named("ip_adapter_scale")
-        if scale is not None and not is_none(module, settings["ip_adapter_scale"]):
+        if model is not None:
+            made.lines.append(
+                _written(
+                    "load_ip_adapter",
+                    model,
+                    f"subfolder={subfolder or chr(34) * 2}",
+                    f"weight_name={weight}" if weight else "",
+                )
+            )
+        if model is not None and scale is not None:
             made.lines.append(_written("set_ip_adapter_scale", scale))
 
 
@@ -345,7 +359,7 @@ def _lora(module: Module, made: Conversion, models: list[str]) -> None:
     scale = ""
     if "lora_scales" in settings and not is_none(module, settings["lora_scales"]):
         given = settings["lora_scales"]
-        scale = text_at(module, given, made.load.call) or ""
+        scale = _text(module, made, given) or ""
     several = f"[{', '.join(names)}]"
     if scale and names:
         is_list = isinstance(constant_of(module, settings["lora_scales"].value), (list, tuple))
@@ -382,7 +396,9 @@ def _parallel(module: Module, made: Conversion) -> None:
             "parallelism in diffusers, so it must fit one core."
         )
         return
-    size = text_at(module, given, made.load.call)
+    size = _text(module, made, given)
+    if size is None:
+        return
     sizes = local_name(module, PARALLEL)
     made.requires += [PARALLEL, TENSOR_PARALLEL]
     torch = (_torch(module, made, "distributed") or "").removesuffix(".distributed")
@@ -422,11 +438,11 @@ def _from_pipe(module: Module, loads: Loads, made: Conversion) -> None:
     load = made.load
     root = loads.root(load)
     given = load.arguments.given
-    order = in_order(load.call)
     found = given.get("torch_dtype")
     if found is not None:
-        edit = CallEdit(load.call, renamed=((order.index(found.entry), "dtype"),)) if found.splat is None else None
-        made.edits += [edit] if edit is not None else []
+        holder = load.call if found.splat is None else found.splat.literal
+        if holder is not None:
+            made.edits.append(rename_argument(holder, found.entry, "dtype"))
         return
     if "dtype" in given:
         return
@@ -440,7 +456,5 @@ def _from_pipe(module: Module, loads: Loads, made: Conversion) -> None:
         return
     made.dtype = dtype
     if dtype.startswith("torch."):
-        made.requires.append("torch") if not any(
-            binding.qualified == "torch" for bindings in module.names.module.bindings.values() for binding in bindings
-        ) else None
+        made.requires.append("torch")
     made.edits.append(CallEdit(load.call, added=(("dtype", dtype),)))

@@ -27,6 +27,8 @@ _ONLY_LOOK = frozenset(
     {"print", "isinstance", "type", "id", "repr", "str", "hasattr", "getattr", "setattr", "callable", "vars", "dir"}
 )
 _FORWARDERS = frozenset({"functools.partial", "asyncio.to_thread"})
+_CALLED = (ast.Subscript, ast.NamedExpr, ast.IfExp, ast.BoolOp)
+"""What else than a name, an attribute and a call may give what is called."""
 _DEEPEST = 12
 
 
@@ -263,7 +265,7 @@ class Flow:
         nodes += [reference.node for scope in self.module.names.module.walk() for reference in scope.references]
         nodes += [node for node in self.module.names.attributes if isinstance(node.ctx, ast.Load)]
         nodes += [call for call in self.module.calls if call not in self.loads]
-        nodes += [call.func for call in self.module.calls if isinstance(call.func, ast.Subscript)]
+        nodes += [call.func for call in self.module.calls if isinstance(call.func, _CALLED)]
         for node in nodes:
             origins = self.origins(node)
             if origins & self.loads:

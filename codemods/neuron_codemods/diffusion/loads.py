@@ -65,10 +65,6 @@ class Load:
     """Whether the pipeline was exported for nothing but the load that follows, so that this one can go."""
 
     @property
-    def name(self) -> str:
-        return self.symbol.name
-
-    @property
     def pipeline(self) -> Pipeline:
         return PIPELINES[self.symbol.native]
 
@@ -481,17 +477,10 @@ def _problem_of_reload(module: Module, load: Load) -> str:
     assert load.source is not None
     if load.source.problem:
         return "This loads the folder of an export in this file, which needs a person first."
-    model = load.source.model
-    if text_at(module, load.source.named, load.call) is None:
-        return (
-            f"This loads the folder of an export in this file: load {module.source.segment(model)} instead, which "
-            "cannot be seen from here."
-        )
-    if load.source.symbol.native != load.symbol.native:
-        for name in ("controlnet", "unet"):
-            if name not in load.pipeline.components and f"{name}_id" in load.settings:
-                return f"{load.symbol.native} takes no {name}: load the original model by hand."
-    return ""
+    lacks = {"controlnet_ids": "controlnet", "unet_id": "unet"}
+    fits = all(lacks[name] in load.pipeline.components for name in lacks.keys() & load.settings.keys())
+    is_seen = text_at(module, load.source.named, load.call) is not None
+    return "" if fits and is_seen else _compiled(module, load)
 
 
 def _compiled(module: Module, load: Load) -> str:
