@@ -1,0 +1,381 @@
+"""Settings and sizes reach loads and calls of pipelines however a file writes them, or a finding says what is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from neuron_codemods import Finding, Outcome, migrate
+
+HEAD = """import torch
+from c import *
+from optimum.neuron import NeuronFluxPipeline as F, NeuronStableDiffusionControlNetPipeline as N
+from optimum.neuron import NeuronStableDiffusionImg2ImgPipeline as I, NeuronStableDiffusionPipeline as P
+from optimum.neuron import NeuronStableDiffusionXLPipeline as X
+"""
+LOAD = 'P.from_pretrained("a/b", export=True, auto_cast="none", height=512, width=256)'
+LORA = 'p = P.from_pretrained("a/b", export=True, lora_model_ids='
+
+
+def migrated(script: str) -> tuple[str, tuple[Finding, ...]]:
+    """The migrated script in one line, and the findings."""
+    migration = migrate(HEAD + script.replace("LOAD", LOAD))
+    assert migrate(migration.text).text == migration.text
+    flat = " ".join(migration.text.replace(",\n)", ")").split()).replace("( ", "(")
+    return flat.replace(", )", ")").replace(",)", ")"), migration.findings
+
+
+REWRITTEN = {
+    # Mappings.
+    "a mapping of a mapping": (
+        'a = {"height": 512}\nb = dict(a, **{"width": 256})\np = P.from_pretrained("a/b", export=True, **b)\np("x")',
+        'p("x", height=512, width=256)',
+    ),
+    "mappings that are joined": (
+        'a = {"height": 512}\nb = a | {**a, "width": 256}\np = P.from_pretrained("a/b", export=True, **b)\np("x")',
+        'p("x", height=512, width=256)',
+    ),
+    "mappings of a class": (
+        'class A:\n    S = {"height": 512}\n    T: dict = {"width": 256}\n\n    def __init__(self):\n'
+        '        self.p = P.from_pretrained("a/b", export=True, **self.S, **A.T)\n\n    def run(self):\n'
+        '        self.p("x")\n\n\na = A()\nq = X.from_pretrained("a/b", export=True, **a.S)\nq("x")',
+        'q("x", height=512)',
+    ),
+    "a mapping that is only read": (
+        's = {"height": 512}\nprint(s["height"], s.get("x"), s)\n'
+        'p = P.from_pretrained("a/b", export=True, **s)\np("x")',
+        'p("x", height=512)',
+    ),
+    "a mapping of the call": (
+        'p = P.from_pretrained("a/b", export=True, **{"torch_dtype": "float16", "revision": "r", "height": 8})',
+        'p = P.from_pretrained("a/b", **{"dtype": torch.float16, "revision": "r"})',
+    ),
+    "a mapping with the dtype of diffusers": (
+        'p = P.from_pretrained("a/b", export=True, **{"torch_dtype": "float32", "use_auth_token": t})',
+        'p = P.from_pretrained("a/b", **{"token": t})',
+    ),
+    "a mapping of native keywords": (
+        'p = P.from_pretrained("a/b", export=True, auto_cast="none", **{"revision": "r"})',
+        'p = P.from_pretrained("a/b", **{"revision": "r"})',
+    ),
+    "a mapping whose value may not be computed again": (
+        's = {"height": f(), "revision": "r", "torch_dtype": "float16"}\n'
+        'p = P.from_pretrained("a/b", export=True, **s)\np("x")',
+        'p = P.from_pretrained("a/b", revision="r", dtype=torch.float16)',
+    ),
+    "a mapping for two loads": (
+        's = {"height": 8, "cache_dir": g()}\np = P.from_pretrained("a/b", export=True, **s)\n'
+        'q = P.from_pretrained("a/c", export=True, **s)',
+        'q = P.from_pretrained("a/c", cache_dir=s["cache_dir"], dtype=torch.bfloat16)',
+    ),
+    "a mapping of from_pipe": (
+        'p = LOAD\nq = I.from_pipe(p, **{"torch_dtype": torch.float16})\nr = I.from_pipe(p, **o)',
+        'q = I.from_pipe(p, **{"torch_dtype": torch.float16})',
+    ),
+    # Sizes.
+    "sizes that can be computed again": (
+        "import os\n\n\ndef f(h, c):\n"
+        '    p = P.from_pretrained("a/b", export=True, height=int(os.getenv("H")), width=-h, guidance_scale=c.x + 1,\n'
+        '        num_images_per_prompt=[1, h][0])\n    p("x")',
+        'p("x", height=int(os.getenv("H")), width=-h, num_images_per_prompt=[1, h][0], guidance_scale=c.x + 1)',
+    ),
+    "a size in a text": (
+        'def f(h):\n    p = P.from_pretrained("a/b", export=True, height=int(f"{h}0"))\n    p("x")',
+        'p("x", height=int(f"{h}0"))',
+    ),
+    "a size of a star import": (
+        'p = P.from_pretrained("a/b", export=True, height=H)\n\n\ndef f():\n    p("x")',
+        'p("x", height=H)',
+    ),
+    "a size by many names": (
+        "a0 = 512\n" + "".join(f"a{step + 1} = a{step}\n" for step in range(9)) + "p = P.from_pretrained('a/b', "
+        "export=True, height=a9, num_images_per_prompt=a0, width=None)\n\n\ndef f(a0):\n    p('x')",
+        "num_images_per_prompt=512)",
+    ),
+    "a size of the instance": (
+        "class A:\n    def __init__(self, h):\n        self.h = h\n"
+        '        self.p = P.from_pretrained("a/b", export=True, height=self.h)\n\n'
+        '    def run(self):\n        return self.p("x")',
+        'return self.p("x", height=self.h)',
+    ),
+    "the same variable by two parameters": (
+        'def f(h):\n    return P.from_pretrained("a/b", export=True, height=h)\n\n\ndef g(p, h):\n    p("x")\n\n\n'
+        "size = 512\ng(f(size), size)",
+        'p("x", height=h)',
+    ),
+    "no size of Flux": (
+        'p = F.from_pretrained("a/b", export=True, num_images_per_prompt=1, sequence_length=4)\np("x")\n'
+        'q = P.from_pretrained("a/b", export=True, sequence_length=4)\nq("y")',
+        'p("x", max_sequence_length=4)',
+    ),
+    # Where a pipeline goes.
+    "choices": ('p = LOAD if x else None\nq = p or LOAD\nq("x")\n(r := LOAD)("y")', '("y", height=512, width=256)'),
+    "a variable that is declared": ('p: P\np = LOAD\np("x")\nfor x in y:\n    p(x)', "p(x, height=512, width=256)"),
+    "a variable of a module": (
+        'p: P\n\n\ndef f():\n    global p\n    p = LOAD\n\n\ndef g():\n    p("x")',
+        'p("x", height=512, width=256)',
+    ),
+    "methods": (
+        "class A:\n    def __init__(self):\n        self.p = LOAD\n        self.run(self.p)\n\n    def run(self, q):\n"
+        '        q("x")\n\n    @classmethod\n    def make(cls, q, *, r):\n        q("y")\n        r("z")\n\n'
+        "    @property\n    def pipe(self):\n        if self.p:\n            return self.p\n        return\n\n\n"
+        'A.make(LOAD, r=LOAD)\na = A()\na.pipe("v")',
+        'a.pipe("v", height=512, width=256)',
+    ),
+    "an initializer": (
+        "class A:\n    x = 1\n\n    def __init__(self, p, *, q=None):\n        self.p = p\n        self.q = q\n\n"
+        '    def run(self):\n        self.p("x")\n        self.q("y")\n\n\nA(LOAD, q=LOAD).run()',
+        'self.q("y", height=512, width=256)',
+    ),
+    "handlers of SageMaker": (
+        "def model_fn(d):\n    if d:\n        return LOAD\n    return\n\n\n"
+        'def predict_fn(data, model):\n    model("x")',
+        'model("x", height=512, width=256)',
+    ),
+    "a function in a function": (
+        'p = LOAD\n\n\ndef f():\n    return p\n\n\nf()("x")\ngetattr(p, "x")\npool.submit(p, "y")',
+        'pool.submit(p, "y", height=512, width=256)',
+    ),
+    "an entry": ('o = {}\no["i"] = LOAD\no["i"]("x")', 'o["i"]("x", height=512, width=256)'),
+    # Precision.
+    "precisions": (
+        'p = P.from_pretrained("a/b", export=True, dtype=torch.float16, auto_cast="none")\n'
+        'q = P.from_pretrained("a/b", export=True, torch_dtype="torch.float32")\n'
+        'r = P.from_pretrained("a/b", export=True, auto_cast_type="fp32")\n'
+        's = P.from_pretrained("a/b", export=True, auto_cast="all", auto_cast_type="fp16")\n'
+        't = P.from_pretrained("a/b", export=True, torch_dtype=torch.float32, auto_cast="all")\n'
+        'u = P.from_pretrained("a/b", export=True, torch_dtype=getattr(torch, x))',
+        'u = P.from_pretrained("a/b", dtype=getattr(torch, x))',
+    ),
+    # Components and adapters.
+    "components": (
+        'p = P.from_pretrained("a/b", export=True, auto_cast="none", unet_id="u")\n'
+        'q = P.from_pretrained("a/b", export=True, auto_cast="none", submodels={"unet": "u/v"})\n'
+        'r = P.from_pretrained("a/b", export=True, unet_id=None, submodels=None)',
+        'unet = UNet2DConditionModel.from_pretrained("u/v") q = P.from_pretrained("a/b", unet=unet)',
+    ),
+    "ControlNets": (
+        'p = N.from_pretrained("a/b", export=True, auto_cast="none", controlnet_ids=["c", "d"])\n'
+        'q = N.from_pretrained("a/b", export=True, controlnet_ids=None)',
+        'configure() controlnet = [ ControlNetModel.from_pretrained("c"), ControlNetModel.from_pretrained("d"), ] '
+        'p = N.from_pretrained("a/b", controlnet=controlnet)',
+    ),
+    "ControlNets where the name is taken": (
+        'controlnet = 1\np = N.from_pretrained("a/b", export=True, auto_cast="none", controlnet_ids=("c",))',
+        'p = N.from_pretrained("a/b", controlnet=[ControlNetModel.from_pretrained("c")])',
+    ),
+    "a ControlNet behind a statement": (
+        'x = 1; p = N.from_pretrained("a/b", export=True, auto_cast="none", controlnet_ids="c")',
+        'x = 1; p = N.from_pretrained("a/b", controlnet=ControlNetModel.from_pretrained("c"))',
+    ),
+    "adapters": (
+        f'{LORA}["l", "m"], lora_weight_names=["w", "x"], lora_adapter_names=["y", "z"], lora_scales=[1, 2])',
+        'p.load_lora_weights("m", weight_name="x", adapter_name="z") '
+        'p.set_adapters(["y", "z"], adapter_weights=[1, 2]) p.fuse_lora()',
+    ),
+    "adapters without names": (f'{LORA}["l", "m"])', 'p.set_adapters(["lora_0", "lora_1"]) p.fuse_lora()'),
+    "an adapter": (f'{LORA}"l", lora_scales=0.5)', 'p.load_lora_weights("l") p.fuse_lora(lora_scale=0.5)'),
+    "an adapter with a name": (
+        f'{LORA}NAME, lora_adapter_names="n", lora_scales=0.5)',
+        'p.load_lora_weights(NAME, adapter_name="n") p.set_adapters(["n"], adapter_weights=[0.5]) p.fuse_lora()',
+    ),
+    "an adapter in a mapping": (
+        'o = {"lora_model_ids": "l", "lora_scales": None}\np = P.from_pretrained("a/b", export=True, **o)',
+        'p.load_lora_weights("l") p.fuse_lora()',
+    ),
+    "no adapters": (f'{LORA}None)\nq = P.from_pretrained("a/b", export=True, ip_adapter_id=None)', "q.to("),
+    "image adapters": (
+        'p = P.from_pretrained("a/b", export=True, ip_adapter_ids="i", ip_adapter_scale=0.5, '
+        'ip_adapter_weight_name="w")\nq = P.from_pretrained("a/b", export=True, ip_adapter_id="i", '
+        'ip_adapter_subfolder="s", ip_adapter_scale=None)',
+        'p.load_ip_adapter("i", subfolder="", weight_name="w") p.set_ip_adapter_scale(0.5)',
+    ),
+    "cores": (
+        'p = F.from_pretrained("a/b", export=True, tensor_parallel_size=n())\n'
+        'q = F.from_pretrained("a/b", export=True, tensor_parallel_size=1, num_cores=1, data_parallel_mode="none")',
+        'tp_size = parallel_sizes(tp_size=n())["tp_size"]',
+    ),
+    # Pipelines of pipelines.
+    "a pipeline of a pipeline": (
+        'p = P.from_pretrained("a/b", export=True)\nq = I.from_pipe(p)\n'
+        "r = I.from_pipe(q, torch_dtype=torch.float16)\n"
+        "s = I.from_pipe(q, dtype=torch.float16)",
+        "q = I.from_pipe(p, dtype=torch.bfloat16) r = I.from_pipe(q, dtype=torch.float16)",
+    ),
+    "a pipeline of one in full precision": ("p = LOAD\nq = I.from_pipe(p)", "q = I.from_pipe(p)"),
+    # Names.
+    "the class as a type": (
+        'from typing import Optional\n\n\ndef f(a: "P", b: Optional[P]) -> P | None:\n    x: P = a\n'
+        "    return isinstance(x, (P, X))\n\n\nQ = P\nq = Q.from_pretrained('a/b', export=True)",
+        "q = Q.from_pretrained('a/b', dtype=torch.bfloat16)",
+    ),
+    "a keyword for the model": (
+        'p = P.from_pretrained(model_id="a/b", export=True, auto_cast="none")',
+        'p = P.from_pretrained(pretrained_model_name_or_path="a/b")',
+    ),
+    # Folders.
+    "a folder of another pipeline": (
+        'p = LOAD\np.save_pretrained("./d/")\nq = X.from_pretrained("d", revision="r")\nq("x")',
+        'q = X.from_pretrained("a/b", revision="r")',
+    ),
+}
+
+
+@pytest.mark.parametrize(("script", "expected"), REWRITTEN.values(), ids=REWRITTEN)
+def test_it_is_rewritten(script: str, expected: str) -> None:
+    assert expected in migrated(script)[0]
+
+
+TO_REVIEW = {
+    "casts that are not known": ('p = P.from_pretrained("a/b", export=True, auto_cast=x)', "is not known here"),
+    "a cast without a native form": (
+        'p = P.from_pretrained("a/b", export=True, auto_cast="all", auto_cast_type="tf32")',
+        "tf32 has no native form",
+    ),
+    "a pipeline of one that is not known": ("p = I.from_pipe(other)", "Without dtype= from_pipe turns"),
+    "a pipeline of one or another": ("p = LOAD\nq = I.from_pipe(p if x else other)", "Without dtype= from_pipe turns"),
+    "cores that nothing uses": (
+        'p = X.from_pretrained("a/b", export=True, tensor_parallel_size=8, data_parallel_mode="unet", num_cores=2)',
+        "data_parallel_mode goes: a pipeline runs on one core, so start a process for each core and divide the "
+        "prompts. num_cores goes: a pipeline runs on one core. tensor_parallel_size goes: the unet of this pipeline",
+    ),
+    "settings that the load of the folder does not see": (
+        'def f(d, u, n, r, s, i):\n    p = X.from_pretrained("a/b", export=True, torch_dtype=d, auto_cast="none", '
+        'unet_id=u, revision=r, lora_model_ids="l", lora_scales=s, ip_adapter_id=i, ip_adapter_scale=0.5)\n'
+        '    p.save_pretrained("d")\n\n\nq = X.from_pretrained("d")',
+        "torch_dtype=d of the export cannot be seen here and is left out. revision=r of the export cannot be seen "
+        "here and is left out. unet_id=u of the export cannot be seen here and is left out. lora_scales=s of the "
+        "export cannot be seen here and is left out. ip_adapter_id=i of the export cannot be seen here",
+    ),
+    "cores that the load of the folder does not see": (
+        'def f(n):\n    p = F.from_pretrained("a/b", export=True, tensor_parallel_size=n)\n'
+        '    p.save_pretrained("d")\n\n\nq = F.from_pretrained("d")',
+        "tensor_parallel_size=n of the export cannot be seen here",
+    ),
+}
+
+
+@pytest.mark.parametrize(("script", "message"), TO_REVIEW.values(), ids=TO_REVIEW)
+def test_a_difference_is_told(script: str, message: str) -> None:
+    _, findings = migrated(script)
+    assert [finding for finding in findings if finding.outcome is Outcome.REVIEW and message in finding.message]
+
+
+def _mapping(script: str, name: str) -> tuple[str, str]:
+    return f'{script}\np = P.from_pretrained("a/b", export=True, **{name})', f"What **{name} holds cannot be told here"
+
+
+LEFT = {
+    "a mapping with a key that is not known": _mapping("", '{"height": 8, key: 9}'),
+    "a mapping of one that is not known": _mapping("", '{"height": 8, **other()}'),
+    "a mapping of something": _mapping("", "missing.S"),
+    "a mapping of a result": _mapping("", "f().S"),
+    "a mapping of a function": _mapping("def f():\n    pass", "f.S"),
+    "a mapping of a parameter": _mapping("class A:\n    def f(self, a):\n        run(**a.S)", "A.S"),
+    "a mapping that the instance sets": _mapping(
+        "class A:\n    S = {}\n\n    def f(self):\n        self.S = 1", "A.S"
+    ),
+    "a mapping that grows": _mapping("a = {}\na |= {'height': 3}", "a"),
+    "a mapping that gets an entry": _mapping("a = {}\na['height'] = 3", "a"),
+    "a mapping that gets others": _mapping("a = {}\na.update(height=3)", "a"),
+    "a mapping by too many names": _mapping(
+        "a0 = {}\n" + "".join(f"a{step + 1} = a{step}\n" for step in range(9)), "a9"
+    ),
+    "a mapping of a parameter of a method": (
+        'class A:\n    def f(self, a):\n        return P.from_pretrained("a/b", export=True, **a.S)',
+        "What **a.S holds cannot be told here",
+    ),
+    "a mapping of a parameter of a function": (
+        'def f(a):\n    return P.from_pretrained("a/b", export=True, **a.S)',
+        "What **a.S holds cannot be told here",
+    ),
+    "a size that is not seen": (
+        'def f(h, c):\n    return P.from_pretrained("a/b", export=True, height=h, width=c(3))\n\n\n'
+        'p = f(1, 2)\np("x")',
+        "The sizes are not known here: give this call height=h and width=<width>.",
+    ),
+    "a size of the instance elsewhere": (
+        "class A:\n    def __init__(self, h):\n        self.h = h\n"
+        '        self.p = P.from_pretrained("a/b", export=True, height=self.h)\n\n'
+        '    @staticmethod\n    def run():\n        a = A(3)\n        a.p("x")',
+        "The sizes are not known here: give this call height=self.h.",
+    ),
+    "a size that changes": (
+        'h = 512\np = P.from_pretrained("a/b", export=True, height=h)\nh = 3\np("x")\n',
+        "The sizes are not known here: give this call height=h.",
+    ),
+    "a size that changes elsewhere": (
+        'h = 512\np = P.from_pretrained("a/b", export=True, height=h)\nh = 3\n\n\ndef f():\n    p("x")\n',
+        "The sizes are not known here: give this call height=h.",
+    ),
+    "a mapping that another name hides": (
+        's = {"height": f()}\np = P.from_pretrained("a/b", export=True, **s)\n\n\ndef g(s):\n    p("x")',
+        "give this call height=",
+    ),
+    "a parameter that hides a star import": (
+        'p = P.from_pretrained("a/b", export=True, height=H)\n\n\ndef f(H):\n    p("x")',
+        "give this call height=H",
+    ),
+    "different variables by two parameters": (
+        'def f(h):\n    return P.from_pretrained("a/b", export=True, height=h)\n\n\ndef g(p, h):\n    p("x")\n\n\n'
+        "g(f(first), second)",
+        "give this call height=h",
+    ),
+    "a parameter that is set": (
+        'def f(h):\n    h = h or 3\n    return P.from_pretrained("a/b", export=True, height=h)\n\n\n'
+        'def g(p, h):\n    p("x")\n\n\ng(f(3), 3)',
+        "give this call height=h",
+    ),
+    "a lambda": ('f = lambda p: p("x")\nf(LOAD)', "given to other code"),
+    "a keyword of other code": ("f(x=LOAD)", "given to other code"),
+    "a class that takes nothing": ("class A:\n    pass\n\n\nA(LOAD)", "given to other code"),
+    "a parameter for the rest": ("def f(*a):\n    pass\n\n\nf(LOAD)", "given to other code"),
+    "a set": ("p = {LOAD}", "put into a collection"),
+    "a comprehension": ("p = LOAD\nq = [p for x in y]", "put into a collection"),
+    "an entry that is not known": ("o[i] = LOAD", "put into a collection"),
+    "a unet of another kind": ('p = F.from_pretrained("a/b", export=True, unet_id="u")', "takes no unet"),
+    "another component": (
+        'p = P.from_pretrained("a/b", export=True, submodels={"vae": "v"})',
+        'submodels= is followed only as {"unet": model_id}',
+    ),
+    "ControlNets that are not known": (
+        'p = N.from_pretrained("a/b", export=True, controlnet_ids=[f(x)])',
+        "Whether controlnet_ids= is one or several",
+    ),
+    "adapters that do not fit": (f'{LORA}["l", "m"], lora_weight_names=["w"])', "are of different lengths"),
+    "adapters that may not be computed again": (f'{LORA}f(), lora_adapter_names="x")', "Whether lora_model_ids="),
+    "adapters that are not known": (f"{LORA}[f(x)])", "Whether lora_model_ids="),
+    "a pipeline by a keyword": ("p = I.from_pipe(pipeline=q)", "Give the pipeline as the first argument"),
+    "a pipeline of one that is left": (
+        "p = P.from_pretrained(folder)\nq = I.from_pipe(p)",
+        "The pipeline that this one is made from needs a person",
+    ),
+    "no model": ("p = P.from_pretrained(export=True)", "No model id is given here"),
+    "the class the wrong way round": ("isinstance(P, x)", "is handed on as a value"),
+    "the class by two names": ("Q = R = P", "is handed on as a value"),
+    "the class or another": ("Q = P\nQ = X", "is handed on as a value"),
+    "the class as a result": ("def f():\n    return P", "is handed on as a value"),
+    "a method for later": ("f = P.from_pretrained", "is handed on as a value"),
+    "a folder of an export that is left": (
+        'p = P.from_pretrained("a/b", export=True, **s)\np.save_pretrained("d")\nq = X.from_pretrained("d")',
+        "loads the folder of an export in this file, which needs a person first",
+    ),
+    "a folder of an export of a class that is left": (
+        'p = P.from_pretrained("a/b", export=True)\nrun(P)\np.save_pretrained("d")\nq = X.from_pretrained("d")',
+        "loads the folder of an export in this file, which needs a person first",
+    ),
+    "a folder of a model that is not seen": (
+        'def f(m):\n    p = P.from_pretrained(m, export=True)\n    p.save_pretrained("d")\n\n\n'
+        'q = P.from_pretrained("d")',
+        '"d" is a compiled pipeline',
+    ),
+    "a folder of a pipeline with another component": (
+        'p = P.from_pretrained("a/b", export=True, unet_id="u")\np.save_pretrained("d")\nq = F.from_pretrained("d")',
+        '"d" is a compiled pipeline',
+    ),
+}
+
+
+@pytest.mark.parametrize(("script", "message"), LEFT.values(), ids=LEFT)
+def test_what_is_not_understood_is_told(script: str, message: str) -> None:
+    _, findings = migrated(script)
+    assert [finding for finding in findings if finding.outcome is Outcome.MANUAL and message in finding.message]
