@@ -17,8 +17,7 @@ def edit_mapping(
     """
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     mapping = cst.parse_expression(plain)
-    if not isinstance(mapping, cst.Dict):
-        raise ValueError("the text is not a mapping")
+    assert isinstance(mapping, cst.Dict)
     elements = list(mapping.elements)
     for index, value in edit.values:
         elements[index] = elements[index].with_changes(value=cst.parse_expression(value))
