@@ -48,7 +48,7 @@ def list_rules(out: Output, *, terminal: bool) -> None:
     ]
     if terminal:
         _table(rows, color=out.color)
-    elif rows:
+    else:
         for line in aligned(rows):
             out.line(line)
 

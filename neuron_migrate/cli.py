@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -148,7 +148,6 @@ def command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
         return
     if paths == ("lsp",) and not os.path.exists("lsp"):
         _serve()
-        return
     if not paths:
         raise click.UsageError("Nothing to migrate: name a file, a directory, or '-' for standard input.")
     if "-" in paths and len(paths) > 1:
@@ -185,7 +184,7 @@ def _check_page(path: str) -> None:
         raise click.BadParameter(f"{path!r} {reason}.", param_hint="--report")
 
 
-def _serve() -> None:
+def _serve() -> NoReturn:
     try:
         from neuron_migrate import lsp
     except ModuleNotFoundError as error:

@@ -164,7 +164,7 @@ KEYS = {
 def _table(path: str, data: bytes) -> dict[str, Any] | None:
     if sys.version_info >= (3, 11):
         import tomllib
-    else:
+    else:  # pragma: no cover (Python 3.10)
         import tomli as tomllib
     try:
         document = tomllib.loads(data.decode())

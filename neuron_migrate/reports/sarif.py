@@ -49,8 +49,7 @@ class SarifReport:
         rules = [_rule(module) for module in self._rules()]
         index = {rule["id"]: number for number, rule in enumerate(rules)}
         for result in self._results:
-            if result["ruleId"] in index:
-                result["ruleIndex"] = index[result["ruleId"]]
+            result["ruleIndex"] = index[result["ruleId"]]
         run = {
             "tool": {
                 "driver": {

@@ -133,5 +133,5 @@ def main() -> None:
         print(SIGN + json.dumps([answer(use) for use in json.loads(line)]), file=answers, flush=True)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # pragma: no cover (it is a script in the interpreter that is asked)
     main()

@@ -118,6 +118,7 @@ def test_findings_are_diagnostics_and_changes_are_fixes(editor: Editor) -> None:
 def test_what_cannot_be_read_is_a_diagnostic_and_a_broken_table_a_message(editor: Editor, tmp_path: Path) -> None:
     (found,) = editor.open("import optimum.neuron\nprint 'x'\n")
     assert (found["range"]["start"]["line"], "not Python 3" in found["message"]) == (1, True)
+    assert editor.actions(0) == []
     (tmp_path / "pyproject.toml").write_text("[tool.neuron-migrate]\nzzz = 1\n")
     assert editor.open(OLD) == []
     (tmp_path / "pyproject.toml").write_text('[tool.neuron-migrate]\nexclude = ["a.py"]\n')
