@@ -39,9 +39,7 @@ def summary(modules: Sequence[RuleModule]) -> str:
 
 def _lines(module: RuleModule, examples: int | None) -> Iterator[str]:
     rule = module.rule
-    yield from (f"# {rule.code} {rule.name}", "", module.what, "")
-    if module.why:
-        yield from ("## Why", "", module.why, "")
+    yield from (f"# {rule.code} {rule.name}", "", module.what, "", "## Why", "", module.why, "")
     shown = [case for case in module.cases if not case.is_noop][:examples]
     if shown:
         yield from ("## Examples", "")

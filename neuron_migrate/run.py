@@ -35,6 +35,7 @@ def run(
     results = _serially(work, tick) if workers == 1 else _pooled(work, workers, tick)
     for entry in entries:
         yield entry if isinstance(entry, FileResult) else next(results)
+    next(results, None)  # behind the last one, workers end in good order
 
 
 def _configured(scan: Scan, configurations: Configurations) -> Iterator[FileResult | Job]:
