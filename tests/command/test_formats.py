@@ -219,13 +219,13 @@ def test_a_page_that_fails_at_the_end_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(*given: object, **more: object) -> None:
-        raise OSError(28, "No space left on device", "out.md")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli.interrupts, "install", lambda: None)
     monkeypatch.setattr(Path, "write_text", full)
     assert cli.main([".", "--report", "out.md"]) == 8
-    assert capsys.readouterr().err.endswith("neuron-migrate: out.md: No space left on device\n")
+    assert capsys.readouterr().err.endswith("out.md: the report is not whole: No space left on device\n")
 
 
 def test_only_the_module_of_the_format_is_imported(project: Project) -> None:
