@@ -104,6 +104,7 @@ def test_rewritten(before: str, after: str) -> None:
             "from transformers import is_torch_tpu_available\n\nf = is_torch_tpu_available\n",
             "delete the branches for XLA devices",
         ),
+        ("from trl import DPOTrainer\n\nDPOTrainer(m, r, 0.1)\n", "Arguments by position beyond the second"),
         ("SFTTrainer(m, **{'max_seq_length': 8})\n", "max_seq_length belongs into SFTConfig, as max_length"),
         (
             "c = SFTConfig('o', max_length=8)\nSFTTrainer(m, c, max_seq_length=16)\n",
@@ -167,6 +168,7 @@ def test_arguments_whose_import_has_other_uses(imports: str) -> None:
         "class C(TrainerCallback):\n    def on_log(self, state):\n        pass\n",
         "class T(Trainer):\n    def _save_checkpoint(self, model, trial):\n        self.save(3)\n        f(3)\n",
         "super().__init__(tokenizer=t)\n",
+        "class T(Trainer):\n    def __init__(self, tokenizer):\n        pass\n\n\nT(tokenizer=t)\n",
         "from transformers import TFNeverland\n",
     ],
 )

@@ -171,6 +171,7 @@ def test_a_sharded_model_that_is_kept_in_self() -> None:
     "text",
     [
         pytest.param("use(accelerator.prepare(model, o))\n", id="no variable"),
+        pytest.param("m, o = NeuronAccelerator().prepare(model, o)\n", id="an accelerator in place"),
         pytest.param("m, o = accelerator.prepare(model, *others)\n", id="a sequence"),
         pytest.param("m, o = accelerator.prepare(model, o, device_placement=[True, True])\n", id="a keyword"),
         pytest.param("m = accelerator.prepare_model(model.base)\n", id="a part of a model by itself"),
