@@ -62,3 +62,53 @@ PARSER = "parser = NeuronHfArgumentParser({})\n"
 )
 def test_told(text: str, told: str) -> None:
     assert any(told in finding.message for finding in migrate(HEAD + text).findings)
+
+
+OWN = "from dataclasses import dataclass\n\n\n@dataclass\nclass S:\n    {}\n\n\n"
+PARSED = OWN + PARSER.format("(S, NeuronTrainingArguments)") + "{}, a = parser.parse_args_into_dataclasses()\n"
+ASKED = "if not a.overwrite_output_dir:\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "target", "expected"),
+    [
+        ("x: int = 1", "s", "    x: int = 1\n    overwrite_output_dir: bool = False\n"),
+        ("overwrite_output_dir: bool = False", "s", "if not s.overwrite_output_dir:\n"),
+        ("x: int = 1", "s.x", "if not a.overwrite_output_dir:\n"),
+        ("pass", "s", "if not a.overwrite_output_dir:\n"),
+    ],
+)
+def test_whether_a_folder_is_overwritten_is_asked_of_the_script(field: str, target: str, expected: str) -> None:
+    assert expected in migrate(HEAD + PARSED.format(field, target) + ASKED).text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a = NeuronTrainingArguments('o')\nf(*x, a.trn_config)\n", "There is no trn_config"),
+        ("a = NeuronTrainingArguments(**o)\nprint(a.async_save)\n", "async_save is no argument natively"),
+        ("a = NeuronTrainingArguments('o')\na.tensor_parallel_size = 2\n", "tensor_parallel_size is no argument"),
+    ],
+)
+def test_an_attribute_is_left_for_a_person(text: str, told: str) -> None:
+    result = migrate(HEAD + text)
+
+    assert any(told in finding.message for finding in result.findings)
+    assert result.text.endswith(text.partition("\n")[2])
+
+
+METHOD = """\
+class T(NeuronTrainer):
+    def compute_loss(self, model, inputs, *, return_outputs=False{}):
+        super().compute_loss(model, *a)
+        super().compute_loss(model, **a)
+        other().compute_loss(model)
+        return super().compute_loss(model, inputs{})
+"""
+
+
+def test_a_method_gets_a_parameter_behind_those_by_keyword() -> None:
+    more = ", num_items_in_batch=None", ", num_items_in_batch=num_items_in_batch"
+
+    after = METHOD.format(*more).replace("NeuronTrainer", "Trainer")
+    assert after in migrate(HEAD + METHOD.format("", "")).text
