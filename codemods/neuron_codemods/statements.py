@@ -96,7 +96,7 @@ def insert_after(
     block = module.block(statement)
     while statement is not block[-1]:
         following = block[module.index(statement) + 1]
-        if following.lineno != statement.end_lineno:
+        if _starts_line(source, start_of(source, following)):
             break
         statement = following
     first = first_line_statement(module, statement)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -96,6 +97,16 @@ def rename_attribute(module: Module, attribute: ast.Attribute, name: str) -> Edi
     """The edit that gives ``x.attribute`` another attribute."""
     _, end = module.source.span(attribute)
     return Edit.replace((end - len(attribute.attr), end), name)
+
+
+def behind(module: Module, value: ast.expr, node: ast.expr) -> tuple[int, int]:
+    """The stretch of an expression behind the value that it starts with: ``.a`` in ``x.a`` and in ``(x).a``."""
+    start, end = module.source.span(value)[1], module.source.span(node)[1]
+    return start + len(_CLOSING.match(module.source.text[start:end])[0]), end  # type: ignore[index]
+
+
+_CLOSING = re.compile(r"(?:[\s)\\]|#.*)*")
+"""What may stand between a value and what is done with it: it always matches."""
 
 
 def keyword(holder: Holder, *names: str) -> ast.keyword | None:

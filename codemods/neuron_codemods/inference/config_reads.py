@@ -48,7 +48,8 @@ def check(module: Module) -> Iterator[Change]:
         given = load.find(*_SETTINGS[name]) if name in _SETTINGS else None
         text = text_at(module, given.value, whole) if given is not None else None
         if text is not None and isinstance(getattr(whole, "ctx", ast.Load()), ast.Load):
-            edit = Edit.replace(module.source.span(whole), text)
+            is_number_before = text.isdigit() and isinstance(module.parent(whole), ast.Attribute)
+            edit = Edit.replace(module.source.span(whole), f"({text})" if is_number_before else text)
             yield Change(Outcome.REWRITTEN, whole, f"{name} is what the model was compiled for.", (edit,))
         else:
             shown = module.source.segment(whole)

@@ -32,7 +32,7 @@ from neuron_codemods.inference.loads import (
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.values import in_order, is_plain, keyword, named, remove_argument, rename_argument
+from neuron_codemods.values import behind, in_order, is_plain, keyword, named, remove_argument, rename_argument
 
 RULE = Rule(
     code="NM208",
@@ -63,15 +63,10 @@ def check(module: Module) -> Iterator[Change]:
     models = any(load.family == SENTENCE for load in rewritten_loads(module))
     for node in module.names.attributes if models else ():
         if node.attr in _RESULTS and any(origin in calls for origin in origins(module, node.value)):
-            edit = Edit.replace(_attribute(module, node), f'["{node.attr}"]')
+            edit = Edit.replace(behind(module, node.value, node), f'["{node.attr}"]')
             yield Change(Outcome.REWRITTEN, node, f"The result is a mapping with {node.attr} in it.", (edit,))
         elif node.attr == "tokenize":
             yield from _tokenize(module, node)
-
-
-def _attribute(module: Module, node: ast.Attribute) -> tuple[int, int]:
-    """The stretch of ``.attribute``."""
-    return module.source.span(node.value)[1], module.source.span(node)[1]
 
 
 # The load ---------------------------------------------------------------------------------------------------------
@@ -84,7 +79,7 @@ def _load(module: Module, load: Load) -> Iterator[Change]:
         yield Change(Outcome.REWRITTEN, call, message, tuple(dropping(module, load)))
         return
     assert isinstance(call.func, ast.Attribute)
-    edits: list[AnyEdit] = [Edit.delete(_attribute(module, call.func))]
+    edits: list[AnyEdit] = [Edit.delete(behind(module, call.func.value, call.func))]
     gone = consumed_keywords() | _DROPPED
     for item in call.keywords:
         if item.arg in gone:

@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from neuron_codemods.edits import AnyEdit, Change, Edit, EraseImport, RemoveStatement
+from neuron_codemods.imports import must_keep_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
@@ -28,6 +29,7 @@ RULE = Rule(
 _TELEMETRY = frozenset({"transformers.utils.send_example_telemetry", "transformers.send_example_telemetry"})
 _TPU = frozenset({"transformers.is_torch_tpu_available", "transformers.utils.is_torch_tpu_available"})
 _FOLDER = "huggingface_hub.HfFolder"
+_ALL = _TELEMETRY | _TPU | {_FOLDER}
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -41,11 +43,17 @@ def check(module: Module) -> Iterator[Change]:
 
 
 def _helper(module: Module, binding: Binding) -> Iterator[Change]:
-    if binding.qualified in _TELEMETRY:
+    if binding.qualified not in _ALL:
+        return
+    kept = must_keep_name(module, binding)
+    if kept is not None:
+        message = f"{binding.name} is gone from the libraries, but {kept}: delete that and what uses it."
+        yield Change(Outcome.MANUAL, binding.node, message)
+    elif binding.qualified in _TELEMETRY:
         yield _telemetry(module, binding)
     elif binding.qualified in _TPU:
         yield _tpu(module, binding)
-    elif binding.qualified == _FOLDER:
+    else:
         yield _folder(module, binding)
 
 
@@ -229,6 +237,22 @@ from optimum.neuron import NeuronTrainer
 NeuronTrainer(get_token())
 """,
         (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "a name that is exported",
+        """from huggingface_hub import HfFolder
+from optimum.neuron import NeuronTrainer
+
+__all__ = ["HfFolder"]
+""",
+        "# TODO(neuron-migrate NM701): HfFolder is gone from the libraries, but __all__ exports HfFolder: delete that "
+        f"""and what uses it: {RULE.url}
+from huggingface_hub import HfFolder
+from optimum.neuron import NeuronTrainer
+
+__all__ = ["HfFolder"]
+""",
+        (Outcome.MANUAL,),
     ),
     Case(
         "the same names of another library",

@@ -17,7 +17,7 @@ from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, Unwrap
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renames.libraries import LIBRARIES, uses_libraries
-from neuron_codemods.values import has_splat, keyword, literal, remove_argument, rename_argument, replace_value
+from neuron_codemods.values import behind, has_splat, keyword, literal, remove_argument, rename_argument, replace_value
 
 RULE = Rule(
     code="NM731",
@@ -89,8 +89,7 @@ def _called(module: Module, attribute: ast.Attribute) -> Change:
     if not isinstance(call, ast.Call) or not called or not _is_plain(call, _CALLED[name]):
         message = f"{name} is gone: call the tokenizer itself, with all but the text by keyword."
         return Change(Outcome.MANUAL, attribute, message)
-    start, end = module.source.span(attribute.value)[1], module.source.span(attribute)[1]
-    edits: list[AnyEdit] = [Edit.delete((start, end))]
+    edits: list[AnyEdit] = [Edit.delete(behind(module, attribute.value, attribute))]
     text = keyword(call, *_TEXT)
     if text is not None:
         edits.append(rename_argument(call, text, "text"))

@@ -18,7 +18,7 @@ from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement, Unwrap
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import SFT_TRAINER, keyword, trainer_kind
+from neuron_codemods.values import SFT_TRAINER, behind, keyword, trainer_kind
 
 RULE = Rule(
     code="NM121",
@@ -266,7 +266,7 @@ def _items(batched: _Batched) -> Iterator[ast.Subscript]:
 def _unroll(module: Module, batched: _Batched) -> Change:
     source = module.source
     edits: list[AnyEdit] = [RemoveStatement(batched.start), Unwrap(batched.loop), RemoveStatement(batched.end)]
-    edits += [Edit.delete((source.span(item.value)[1], source.span(item)[1])) for item in _items(batched)]
+    edits += [Edit.delete(behind(module, item.value, item)) for item in _items(batched)]
     start, end = source.span(batched.append)
     value_start, value_end = source.span(batched.value)
     call = source.text[start:end]
