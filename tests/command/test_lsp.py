@@ -19,11 +19,11 @@ NEW = "from transformers import Trainer\n"
 
 
 class Editor:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, command: list[str] | None = None) -> None:
         variables = environment(REAL)
         del variables["PYTHONWARNINGS"]  # pygls and its own dependencies may deprecate what they like
         self.process = subprocess.Popen(
-            arguments("lsp"), cwd=folder, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            command or arguments("lsp"), cwd=folder, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self.uri = (folder / "a.py").as_uri()
         self.last = 0

@@ -14,18 +14,19 @@ SCRIPT = "from optimum.neuron import NeuronTrainer\n\nNeuronTrainer()\n"
 MODULES = (
     *("ast", "click", "conftest", "json", "libcst", "multiprocessing", "neuron_codemods", "neuron_migrate", "optimum"),
     *("rich", "setup", "signal", "sitecustomize", "socket", "tokenize", "torch", "transformers", "types"),
+    *("asyncio", "lsprotocol", "pygls", "tomllib", "tree_sitter", "usercustomize"),
 )
 
 
-@pytest.mark.parametrize(
-    "given", [("--jobs", "1"), ("--jobs", "2"), pytest.param(("--verify",), marks=pytest.mark.slow)]
-)
-def test_no_module_of_the_project_is_imported(tmp_path: Path, given: tuple[str, ...]) -> None:
+@pytest.fixture
+def trapped(tmp_path: Path) -> Project:
+    """A project in which whatever is run leaves a trace beside it."""
     project = Project(tmp_path / "project", REAL)
     project.root.mkdir()
     trap = f"open({str(tmp_path / 'was-run')!r}, 'a').write(__name__)\n# optimum.neuron\n"
     project.write({f"{name}.py": trap for name in MODULES})
     project.write({"a.py": SCRIPT, "b.py": SCRIPT, "pkg/__init__.py": trap})
+    project.write({"pyproject.toml": "[tool.neuron-migrate]\nannotate = true\n[tool.x]\nplugins = ['conftest']\n"})
     hook = project.root / ".git" / "hooks" / "post-index-change"
     hook.parent.mkdir(parents=True)
     hook.write_text(f"#!/bin/sh\ntouch {tmp_path / 'was-run'}\n")
@@ -37,16 +38,47 @@ def test_no_module_of_the_project_is_imported(tmp_path: Path, given: tuple[str, 
     script.write_text(
         "import sys\nfrom neuron_migrate.cli import main\n\nif __name__ == '__main__':\n    sys.exit(main())\n"
     )
+    return project
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--jobs", "1"),
+        ("--jobs", "2"),
+        pytest.param(("--verify",), marks=pytest.mark.slow),
+        ("--verify", "--python", getattr(sys, "_base_executable", sys.executable)),  # in which few libraries are
+    ],
+)
+def test_no_module_of_the_project_is_imported(tmp_path: Path, trapped: Project, given: tuple[str, ...]) -> None:
     done = subprocess.run(
-        [sys.executable, script, ".", *given],
-        cwd=project.root,
+        [sys.executable, tmp_path / "bin" / "neuron-migrate", ".", *given],
+        cwd=trapped.root,
         env=environment(REAL),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
-    assert b"NeuronTrainer" not in project.read("a.py"), done.stderr
+    assert b"NeuronTrainer" not in trapped.read("a.py"), done.stderr
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_no_module_of_the_project_is_imported_by_the_language_server(tmp_path: Path, trapped: Project) -> None:
+    pytest.importorskip("pygls")
+    from .test_lsp import Editor
+
+    editor = Editor(trapped.root, [sys.executable, str(tmp_path / "bin" / "neuron-migrate"), "lsp"])
+    try:
+        editor.ask("initialize", {"processId": None, "rootUri": trapped.root.as_uri(), "capabilities": {}})
+        assert editor.open(SCRIPT)
+        assert editor.actions(0)
+        editor.ask("shutdown", {})
+        editor.send("exit", {})
+        assert editor.process.wait(timeout=20) == 0
+    finally:
+        editor.process.kill()
+        editor.process.communicate()
     assert not (tmp_path / "was-run").exists()
 
 
