@@ -184,8 +184,6 @@ def _render(text: str, start: int, end: int, edits: Sequence[Edit]) -> str:
     index = 0
     while index < len(edits):
         edit = edits[index]
-        if edit.start < cursor:
-            raise ValueError(f"edits cross at {edit.start}")
         parts.append(text[cursor : edit.start])
         equals, inner, index = _group(edits, index)
         changed = _render(text, edit.start, edit.end, inner)

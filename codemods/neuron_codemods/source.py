@@ -159,7 +159,7 @@ def parse(text: str, path: str = "<text>") -> ast.Module:
             return ast.parse(text, filename=path)
     except SyntaxError as error:
         raise SourceError(f"not Python 3: {error.msg}", error.lineno or 1, error.offset or 1) from None
-    except ValueError as error:  # null bytes
+    except ValueError as error:  # pragma: no cover - null bytes, before Python 3.11.4
         raise SourceError(f"not Python 3: {error}", 1) from None
     except (RecursionError, MemoryError):
         raise SourceError("nested too deeply to be parsed", 1) from None

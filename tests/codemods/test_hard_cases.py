@@ -54,6 +54,23 @@ def test_an_expression_in_an_f_string_of_three_quotes() -> None:
     assert text == 'import os\nimport torch\nx = f"""{int(os.environ.get(\'RANK\', 0))}"""\n'
 
 
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("from accelerate.utils import send_to_device as send\n", "send"),
+        ("send_to_device = 1\n", "native_send_to_device"),
+    ],
+)
+def test_what_new_code_calls_a_name_that_the_file_has(head: str, name: str) -> None:
+    text = migrate(f"{XLA}{head}xm.save(a, 'x')\n", settings=Settings(select=("NM6",))).text
+    assert f"    torch.save({name}(a, \"cpu\"), 'x')\n" in text
+
+
+def test_imports_below_those_of_the_future() -> None:
+    code = "from __future__ import annotations\nx = f()\nimport torch_neuronx\nprint(torch_neuronx.trace(m, x))\n"
+    assert migrate(code, settings=Settings(select=("NM6",))).text.startswith("from __future__ import annotations\n")
+
+
 def test_a_note_is_written_once() -> None:
     text = 'import os\nimport torch_neuronx\n\nos.environ["NEURON_CC_FLAGS"] = "-O1"\ntorch_neuronx.f()\n'
     settings = Settings(select=("NM615",), annotate=True)
@@ -101,6 +118,7 @@ def test_cells_that_cannot_be_read(head: str) -> None:
         (f">>> {OLD}\n", f">>> {OLD}\n"),
         (f"```pycon\n... x\n>>> {OLD}\n1\n```\n", f"```pycon\n... x\n>>> {NEW}\n1\n```\n"),
         (f"- ```python\n  {OLD}\n  ```\n", f"- ```python\n  {NEW}\n  ```\n"),
+        (f"- ```python\n- {OLD}\n  ```\n", f"- ```python\n- {OLD}\n  ```\n"),
     ],
 )
 def test_blocks_in_markdown(before: str, after: str) -> None:

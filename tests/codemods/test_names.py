@@ -373,6 +373,14 @@ def test_an_f_string_that_the_other_parser_reads_otherwise(
         assert migrate(text).text == after
 
 
+@pytest.mark.skipif(not fstrings.NEEDED, reason="the compiler says where the parts of an f-string stand")
+def test_a_finding_in_an_f_string_that_cannot_be_read_stands_at_its_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse = libcst.parse_expression
+    monkeypatch.setattr(libcst, "parse_expression", lambda _: parse("("))
+    (finding,) = migrate("import optimum.neuron as on\nx = f'\\n{on.nothing}'\n").findings
+    assert (finding.start.line, finding.start.column) == (2, 1)
+
+
 @pytest.mark.parametrize("expression", FSTRINGS.values(), ids=FSTRINGS)
 def test_places_in_an_f_string(expression: str) -> None:
     module = Module(f"{IMPORT}x = {expression}\n")
