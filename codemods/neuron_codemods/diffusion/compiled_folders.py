@@ -84,7 +84,8 @@ def _uploaded(module: Module, call: ast.Call) -> Iterator[Change]:
     if repository is None and len(call.args) < 2 and not has_splat(call):
         return  # the old method asked for a repository id, so this is the native one
     known = all(item.arg in _KEPT or item.arg in _UPLOADED or item.arg == "save_directory" for item in call.keywords)
-    if not known or len(call.args) + (repository is not None) != 2:
+    places = [item for item in call.keywords if item.arg in ("save_directory", "repository_id")]
+    if not known or len(call.args) + len(places) != 2:
         message = (
             "push_to_hub takes the repository id first and uploads the plain weights now: give it that instead of the "
             "folder, or delete the call."
