@@ -13,6 +13,10 @@ from optimum.neuron import NeuronStableDiffusionImg2ImgPipeline as I, NeuronStab
 from optimum.neuron import NeuronStableDiffusionXLPipeline as X
 """
 LOAD = 'P.from_pretrained("a/b", export=True, auto_cast="none", height=512, width=256)'
+PICTURE = """from PIL import Image
+p = I.from_pretrained("a/b", export=True, auto_cast="none", height=8, width=4)
+i = Image.open("x").convert("RGB")
+"""
 LORA = 'p = P.from_pretrained("a/b", export=True, lora_model_ids='
 
 
@@ -212,7 +216,65 @@ REWRITTEN = {
         'p = P.from_pretrained(model_id="a/b", export=True, auto_cast="none")',
         'p = P.from_pretrained(pretrained_model_name_or_path="a/b")',
     ),
+    "the class through its module and a variable": (
+        "import optimum.neuron as on\np = on.NeuronStableDiffusionPipeline.from_pretrained('a/b', export=True)\n"
+        "q = on.NeuronStableDiffusionPipeline\nq.from_pretrained('c/d', export=True)",
+        "p = on.StableDiffusionPipeline.from_pretrained('a/b', dtype=torch.bfloat16)",
+    ),
+    # Pictures.
+    "pictures of the size": (
+        f'{PICTURE}p("x", i.resize((4, 8)))\nj = i.resize((4, 8))\np("x", image=j)\np("x")',
+        'p("x", i.resize((4, 8))) j = i.resize((4, 8)) p("x", image=j) p("x")',
+    ),
+    "pictures of another size": (
+        f'{PICTURE}p("x", image=i)\np("x", i.resize((3, 3)))\nj = i.copy()\np("x", j)\np("x", image=i.resize())',
+        'p("x", image=i.resize((4, 8))) p("x", i.resize((3, 3)).resize((4, 8))) j = i.copy() p("x", j.resize((4, 8)))',
+    ),
+    "a picture for a pipeline of one size": (
+        'p = I.from_pretrained("a/b", export=True, auto_cast="none", height=8)\np("x", i)',
+        'p("x", i)',
+    ),
+    "a picture of a size that is passed": (
+        'def f(h, w):\n    p = I.from_pretrained("a/b", export=True, height=h, width=w)\n    p("x", i.resize((w, h)))',
+        'p("x", i.resize((w, h)))',
+    ),
+    # Members.
+    "generators": (
+        'p = LOAD\nd = "xla:0"\ng = torch.Generator()\ng = torch.Generator("cpu")\ng = torch.Generator(3)\n'
+        "g = torch.Generator(d)",
+        'g = torch.Generator() g = torch.Generator("cpu") g = torch.Generator(3) g = torch.Generator("cpu")',
+    ),
+    "a move": ('p = LOAD\np.to("x")\nf = p.to\nprint(p.scheduler, p.foo)', "f = p.to print(p.scheduler, p.foo)"),
+    "long lines": (
+        'a_rather_long_name_of_a_pipeline_that_goes_on = F.from_pretrained("a/b", export=True, auto_cast="none", '
+        f'lora_model_ids=["{"l" * 40}/{"m" * 40}", "n"], tensor_parallel_size=2)',
+        f'.load_lora_weights("{"l" * 40}/{"m" * 40}", adapter_name="lora_0")',
+    ),
     # Folders.
+    "uploads of a pipeline": (
+        'p = LOAD\np.push_to_hub("d", repository_id="r", use_auth_token=t)\n'
+        'p.push_to_hub(save_directory="d", repository_id="r")\np.push_to_hub("d", "r")\nf = p.push_to_hub\n'
+        'other.push_to_hub("d", repository_id="r")',
+        'p.push_to_hub("r", token=t) p.push_to_hub(repo_id="r") p.push_to_hub("r") f = p.push_to_hub '
+        'other.push_to_hub("d", repository_id="r")',
+    ),
+    "a folder that is loaded elsewhere": (
+        'p = LOAD\np.save_pretrained("d")\n\n\ndef f():\n    q = P.from_pretrained("d")\n    q("x")\n\n\n'
+        'print(P.from_pretrained("d"))',
+        'q("x", height=512, width=256) print(P.from_pretrained("a/b").to(neuron_device()))',
+    ),
+    "a folder of a pipeline that is used": (
+        'p = LOAD\np.save_pretrained("d")\np("z")\nq = P.from_pretrained("d")',
+        'p("z", height=512, width=256) q = P.from_pretrained("a/b")',
+    ),
+    "a keyword that is left out": (
+        "def f(*, q=None):\n    q('x')\n\n\nf()\nf(q=LOAD)\nC(**LOAD)\n\n\nclass A(B, x=LOAD):\n    pass",
+        "q('x', height=512, width=256)",
+    ),
+    "a handler that is no function": (
+        "model_fn = LOAD\n\n\ndef predict_fn(data, model):\n    return model(data)\n\n\nmodel_fn('x')",
+        "return model(data) model_fn('x', height=512, width=256)",
+    ),
     "a folder of another pipeline": (
         'p = LOAD\np.save_pretrained("./d/")\nq = X.from_pretrained("d", revision="r")\nq("x")',
         'q = X.from_pretrained("a/b", revision="r")',
@@ -325,6 +387,26 @@ LEFT = {
         'def g(p, h):\n    p("x")\n\n\ng(f(3), 3)',
         "give this call height=h",
     ),
+    "a picture in a mapping": (f'{PICTURE}p("x", **o)', "resize it to (4, 8) before this call"),
+    "a picture from elsewhere": (f'{PICTURE}p("x", other)', "resize it to (4, 8) (width, height)"),
+    "a picture that is turned": (f'{PICTURE}p("x", i.rotate(3))', "resize it to (4, 8) (width, height)"),
+    "a picture that a function makes": (f'{PICTURE}p("x", f())', "resize it to (4, 8) (width, height)"),
+    "no picture": (f'{PICTURE}p("x", 1)', "resize it to (4, 8) (width, height)"),
+    "a picture by many names": (
+        PICTURE + "".join(f"a{step + 1} = a{step}\n" for step in range(9)) + 'p("x", a9)',
+        "resize it to (4, 8) (width, height)",
+    ),
+    "a move with a result": ('p = LOAD\nq = p.to("x")', "to() did nothing to a compiled pipeline and moves this one"),
+    "half of a VAE": ("p = LOAD\nx = p.vae_encoder", "Use vae.encode(pixels)"),
+    "the other half of a VAE": ("p = LOAD\nx = p.vae_decoder(z)", "Use vae.decode(latents, return_dict=False)[0]"),
+    "settings of the compiler": ("p = LOAD\nprint(p.neuron_configs)", "neuron_configs: Delete it"),
+    "an upload to nowhere": (
+        'p = LOAD\np.push_to_hub(repository_id="r")',
+        "push_to_hub takes the repository id first",
+    ),
+    "a class in an attribute": ("o.x = P", "is handed on as a value"),
+    "a pipeline of itself": ("p = P.from_pretrained(folder)\nq = I.from_pipe(q)\nr = P.from_pipe(q)", "Left as it is"),
+    "a pipeline among arguments": ("g(1, LOAD)", "given to other code"),
     "a lambda": ('f = lambda p: p("x")\nf(LOAD)', "given to other code"),
     "a keyword of other code": ("f(x=LOAD)", "given to other code"),
     "a class that takes nothing": ("class A:\n    pass\n\n\nA(LOAD)", "given to other code"),
@@ -379,3 +461,20 @@ LEFT = {
 def test_what_is_not_understood_is_told(script: str, message: str) -> None:
     _, findings = migrated(script)
     assert [finding for finding in findings if finding.outcome is Outcome.MANUAL and message in finding.message]
+
+
+def test_a_star_import_gives_way_to_the_pipelines() -> None:
+    load = "NeuronStableDiffusionPipeline.from_pretrained('a/b', export=True)"
+    text = migrate(f"from optimum.neuron import *\n\np = {load}\n").text
+
+    assert "\np = StableDiffusionPipeline.from_pretrained('a/b', dtype=torch.bfloat16)\n" in text
+
+
+def test_a_pipeline_beside_a_compiled_model_is_configured_once() -> None:
+    text = """from optimum.neuron import NeuronModelForMaskedLM, NeuronStableDiffusionPipeline
+
+m = NeuronModelForMaskedLM.from_pretrained("m", export=True)
+p = NeuronStableDiffusionPipeline.from_pretrained("a/b", export=True)
+"""
+
+    assert migrate(text).text.count("configure()") == 1
