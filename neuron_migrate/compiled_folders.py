@@ -41,22 +41,17 @@ def read(folder: Path) -> Compiled | None:
     exported = _read(folder / "neuron_config.json")
     checkpoint = exported.get("checkpoint_id")
     if isinstance(checkpoint, str) and checkpoint:
-        return Compiled(str(folder), checkpoint, tuple(_settings(exported)))
+        return Compiled.told(str(folder), checkpoint, _settings(exported))
     config = _read(folder / "config.json")
     name, traced = config.get("_name_or_path"), config.get("neuron")
     if isinstance(traced, dict) and isinstance(name, str) and _is_id(name):
-        return Compiled(str(folder), name, tuple(_settings(traced)))
+        return Compiled.told(str(folder), name, _settings(traced))
     return None
 
 
-def _settings(told: dict[str, object]) -> Iterator[tuple[str, str | int]]:
+def _settings(told: dict[str, object]) -> Iterator[tuple[str, object]]:
     """The settings in a configuration, some of which are written with ``static_`` in front."""
-    from neuron_codemods.project import COMPILED_FOR
-
-    for key, value in told.items():
-        name = key.removeprefix("static_")
-        if name in COMPILED_FOR and isinstance(value, (str, int)):
-            yield name, value
+    return ((key.removeprefix("static_"), value) for key, value in told.items())
 
 
 def _is_id(name: str) -> bool:

@@ -53,6 +53,12 @@ class Compiled:
     settings: tuple[tuple[str, str | int], ...] = ()
     """What it was compiled for, under the names in ``COMPILED_FOR``."""
 
+    @classmethod
+    def told(cls, folder: str, model: str, values: Iterable[tuple[str, object]]) -> Compiled:
+        """A folder with what these names and values say of it, in numbers and strings."""
+        known = ((name, value) for name, value in values if isinstance(value, (str, int)))
+        return cls(folder, model, tuple((name, value) for name, value in known if name in COMPILED_FOR))
+
 
 @dataclass(frozen=True)
 class ModuleFacts:

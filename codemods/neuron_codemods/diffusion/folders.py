@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuron_codemods.diffusion.given import constant_of
-from neuron_codemods.diffusion.loads import Load, all_loads, exports, saves
+from neuron_codemods.diffusion.loads import all_loads, exports, saves
 from neuron_codemods.module import Module
-from neuron_codemods.project import COMPILED_FOR, Compiled, folder_of
+from neuron_codemods.project import Compiled, folder_of
 
 
 def folders(module: Module) -> Iterator[Compiled]:
@@ -18,11 +18,5 @@ def folders(module: Module) -> Iterator[Compiled]:
         for load in found.among(origins):
             model = constant_of(module, load.model)
             if isinstance(name, str) and isinstance(model, str) and exports(module, load):
-                yield Compiled(folder_of(module.path, name), model, tuple(_settings(module, load)))
-
-
-def _settings(module: Module, load: Load) -> Iterator[tuple[str, str | int]]:
-    for name, given in load.settings.items():
-        value = constant_of(module, given.value)
-        if name in COMPILED_FOR and isinstance(value, (str, int)):
-            yield name, value
+                said = ((key, constant_of(module, given.value)) for key, given in load.settings.items())
+                yield Compiled.told(folder_of(module.path, name), model, said)

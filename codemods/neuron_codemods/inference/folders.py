@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from neuron_codemods.inference.flow import origins
-from neuron_codemods.inference.loads import Load, folder_key, loads, writes
+from neuron_codemods.inference.loads import folder_key, loads, writes
 from neuron_codemods.module import Module
-from neuron_codemods.project import COMPILED_FOR, Compiled, folder_of
+from neuron_codemods.project import Compiled, folder_of
 from neuron_codemods.values import constant
 
 
@@ -28,18 +27,11 @@ def folders(module: Module) -> tuple[tuple[Compiled, ...], frozenset[str]]:
                     key = folder_key(module, place) or ""
                     if key.startswith("="):
                         folder = folder_of(module.path, key[1:])
-                        written[folder] = Compiled(folder, name, tuple(_settings(module, load)))
+                        said = ((key, constant(module, given.value)) for key, given in load.settings.items())
+                        written[folder] = Compiled.told(folder, name, said)
     asked = set()
     for load in found:
         key = folder_key(module, load.source) or ""
         if load.problem is not None and key.startswith("="):
             asked.add(key[1:])
     return tuple(written[folder] for folder in sorted(written)), frozenset(asked)
-
-
-def _settings(module: Module, load: Load) -> Iterator[tuple[str, str | int]]:
-    """What a model is compiled for, as far as the file says it in numbers and strings."""
-    for name, given in load.settings.items():
-        value = constant(module, given.value)
-        if name in COMPILED_FOR and isinstance(value, (str, int)):
-            yield name, value
