@@ -24,7 +24,7 @@ def unguarded(module: Module, exported: ast.Call, loaded: ast.Call, is_folder: I
     guard = module.parent(second)
     if isinstance(guard, ast.If) and (is_there := _is_there(module, guard.test, is_folder)) is not None:
         there, absent = ("body", "orelse") if is_there else ("orelse", "body")
-        if getattr(guard, there) != [second] or _is_elif(module, guard):
+        if getattr(guard, there) != [second] or module.is_elif(guard):
             return ()
         if first in getattr(guard, absent) and _is_same(module, first, second, exported, loaded):
             return (Unwrap(guard, absent),)
@@ -46,7 +46,7 @@ def emptied(module: Module, exported: ast.Call) -> ast.If | None:
     """The ``if`` that asks for a folder and does nothing but to export a model and to save it there."""
     statement = module.statement(exported)
     guard = module.parent(statement)
-    if not isinstance(guard, ast.If) or guard.orelse or _is_elif(module, guard):
+    if not isinstance(guard, ast.If) or guard.orelse or module.is_elif(guard):
         return None
     if _is_there(module, guard.test, lambda _: True) is None:
         return None
@@ -92,7 +92,3 @@ def _is_same(module: Module, first: ast.stmt, second: ast.stmt, exported: ast.Ca
 
 def _is_returned(statement: ast.stmt, call: ast.Call) -> bool:
     return isinstance(statement, ast.Return) and statement.value is call
-
-
-def _is_elif(module: Module, statement: ast.If) -> bool:
-    return module.source.segment(statement).startswith("elif")

@@ -201,6 +201,10 @@ class Module:
             (scope_of[above] for above in (node, *self.ancestors(node)) if above in scope_of), self.names.module
         )
 
+    def is_elif(self, statement: ast.stmt) -> bool:
+        """Whether a statement is the ``elif`` of another one."""
+        return isinstance(statement, ast.If) and self.source.segment(statement).startswith("elif")
+
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that a statement is in."""
         return self._syntax.blocks[statement][0]

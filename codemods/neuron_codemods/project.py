@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
@@ -89,6 +89,17 @@ class ModuleFacts:
     """The folders with compiled models that the file loads and whose original models it does not say."""
     shards: frozenset[tuple[str, str]] = frozenset()
     """The scripts, as file name and path, that the file launches with flags that shard their models."""
+
+    @classmethod
+    def of_commands(
+        cls, path: str, told: Sequence[ModuleFacts], written: tuple[ModuleFacts, ...] = ()
+    ) -> ModuleFacts | None:
+        """What a file tells through the commands in it and the scripts that it writes, if there are any."""
+        if not told and not written:
+            return None
+        compiled = tuple(folder for facts in told for folder in facts.compiled)
+        shards = frozenset(script for facts in told for script in facts.shards)
+        return cls(path, written=written, compiled=compiled, shards=shards)
 
     @cached_property
     def dotted(self) -> tuple[str, ...]:

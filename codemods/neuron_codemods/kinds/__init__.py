@@ -180,9 +180,7 @@ def collect(name: str, text: str, path: str) -> ModuleFacts | None:
 
     commands = (region.text for region in load(name).parse(text, path).regions() if region.kind == "shell")
     found = [facts for command in commands if (facts := collect("shell", command, path)) is not None]
-    compiled = tuple(folder for facts in found for folder in facts.compiled)
-    shards = frozenset(script for facts in found for script in facts.shards)
-    return ModuleFacts(path, compiled=compiled, shards=shards) if found else None
+    return ModuleFacts.of_commands(path, found)
 
 
 class MissingParserError(Exception):

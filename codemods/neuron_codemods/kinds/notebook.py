@@ -47,11 +47,7 @@ def collect(text: str, path: str) -> ModuleFacts | None:
             commands = [cell.text[magic.start :]] if magic is not None and magic.kind == "shell" else []
             commands += [found.inner for found in ipython.mask(cell.text).magics if found.kind == "shell"]
             told += [facts for command in commands if (facts := kinds.collect("shell", command, path)) is not None]
-    if not written and not told:
-        return None
-    compiled = tuple(folder for facts in told for folder in facts.compiled)
-    shards = frozenset(script for facts in told for script in facts.shards)
-    return ModuleFacts(path, written=tuple(written), compiled=compiled, shards=shards)
+    return ModuleFacts.of_commands(path, told, tuple(written))
 
 
 @dataclass(frozen=True)

@@ -113,21 +113,17 @@ def _fold(module: Module, statement: ast.If) -> tuple[AnyEdit, ...] | None:
     """The edits that leave only the branch that trains; None where the statement cannot be folded in place."""
     holds = _holds(module, statement.test)
     parent = module.parent(statement)
-    if holds is None or (isinstance(parent, ast.If) and statement in parent.orelse and _is_elif(module, statement)):
+    if holds is None or (isinstance(parent, ast.If) and statement in parent.orelse and module.is_elif(statement)):
         return None
     if holds:
         return (Unwrap(statement),)
     if not statement.orelse:
         return (RemoveStatement(statement),)
-    if _is_elif(module, statement.orelse[0]):
+    if module.is_elif(statement.orelse[0]):
         start = module.source.span(statement)[0]
         following = module.source.span(statement.orelse[0])[0]
         return (Edit.delete((start, following + len("el"))),)
     return (Unwrap(statement, "orelse"),)
-
-
-def _is_elif(module: Module, statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and module.source.segment(statement).startswith("elif")
 
 
 CASES = (
