@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.kinds.shell import Command, Shell, Word
-from neuron_codemods.launch.lines import flag_name
+from neuron_codemods.launch.lines import flag_name, flag_value
 from neuron_codemods.project import COMPILED_FOR, Compiled
 
 _SWITCHES = frozenset(
@@ -44,8 +44,7 @@ def _settings(shell: Shell, arguments: Sequence[Word]) -> Iterator[tuple[str, st
     for index, word in enumerate(arguments):
         name = flag_name(word)
         if name in COMPILED_FOR:
-            following = shell.known(arguments[index + 1]) if index + 1 < len(arguments) else None
-            value = (word.value or "").partition("=")[2] or following
+            value = flag_value(shell, arguments, index)
             if value:
                 yield name, int(value) if value.isdecimal() else value
 

@@ -17,7 +17,7 @@ from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds.quoted import ONLY_SHOWN
 from neuron_codemods.kinds.shell import Shell, Word
-from neuron_codemods.launch.lines import Launch, facts_of, flag_name, is_concerned, launches, variables_of
+from neuron_codemods.launch.lines import FALSE, Launch, facts_of, flag_name, is_concerned, launches, variables_of
 from neuron_codemods.launch.precompiled import precompiled
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import ModuleFacts, Project
@@ -49,7 +49,6 @@ _INSIDE = re.compile(rf"--(?:{'|'.join(sorted(UNMISTAKABLE))})\b")
 
 ASYNC = "HF_DEACTIVATE_ASYNC_LOAD"
 _TRUE = frozenset(("true", "1", "yes", "y", "t"))
-_FALSE = frozenset(("false", "0", "no", "n", "f"))
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,7 @@ def _value(shell: Shell, words: _Words, index: int, row: Row) -> tuple[int, Word
         following = words.words[index + 1]
         if row.takes == "value" and not following.raw.startswith("--"):
             return index + 1, following
-        if row.takes == "bool" and (shell.known(following) or "").lower() in _TRUE | _FALSE:
+        if row.takes == "bool" and (shell.known(following) or "").lower() in _TRUE | FALSE:
             return index + 1, following
     return index, None
 
@@ -230,7 +229,7 @@ def _change(
         moved.changes += bool(edits)
         return Change(outcome, span, message, edits)
 
-    off = negated or known.lower() in _FALSE
+    off = negated or known.lower() in FALSE
     if row.action == "manual":
         if known == "1" and row.name == "pipeline_parallel_size":
             yield change(Outcome.REWRITTEN, f"{flag} goes: there is one stage.", gone)

@@ -12,6 +12,8 @@ from neuron_codemods.kinds.shell import Assignment, Command, Shell, Word
 from neuron_codemods.project import ModuleFacts, Project
 
 WRAPPER = "neuron_parallel_compile"
+FALSE = frozenset(("false", "0", "no", "n", "f"))
+"""How a flag says no."""
 
 _LAUNCHERS = frozenset(
     (
@@ -154,14 +156,8 @@ def sharded(shell: Shell) -> Iterator[tuple[str, str]]:
 
 def _shards(shell: Shell, words: Sequence[Word], index: int) -> bool:
     name = flag_name(words[index])
-    following = words[index + 1] if index + 1 < len(words) else None
-    if "=" in words[index].raw:
-        value = (words[index].value or "").partition("=")[2]
-    else:
-        value = (shell.known(following) or "") if following is not None else ""
-    if name == "tensor_parallel_size":
-        return value != "1"
-    return name == "zero_1" and value.lower() not in ("false", "0", "no", "n", "f")
+    value = flag_value(shell, words, index)
+    return value != "1" if name == "tensor_parallel_size" else name == "zero_1" and value.lower() not in FALSE
 
 
 def variables_of(shell: Shell, words: Sequence[Word]) -> list[Assignment]:
@@ -208,3 +204,10 @@ def flag_name(word: Word) -> str:
     if not word.raw.startswith("--"):
         return ""
     return word.raw[2:].partition("=")[0].replace("-", "_")
+
+
+def flag_value(shell: Shell, words: Sequence[Word], index: int) -> str:
+    """The value of the flag at an index, in its word or the next one; empty where it has none that is known."""
+    if "=" in words[index].raw:
+        return (words[index].value or "").partition("=")[2]
+    return (shell.known(words[index + 1]) or "") if index + 1 < len(words) else ""

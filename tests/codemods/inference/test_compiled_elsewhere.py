@@ -92,6 +92,16 @@ def test_a_pipeline_takes_what_it_was_compiled_for(facts) -> None:  # type: igno
     assert 'image = pipe("a cat", height=512, width=640).images[0]\n' in text
 
 
+def test_a_value_that_is_not_known_is_not_that_of_the_next_word() -> None:
+    command = "optimum-cli export neuron -m my/model --num_cores=$N --auto_cast_type bf16 compiled"
+
+    text = loaded(kinds.collect("shell", command, "export.sh"))
+
+    assert 'dtype="bfloat16"' in text
+    assert "auto_cast" not in text
+    assert "parallel_sizes" not in text
+
+
 def test_a_pipeline_in_another_folder_is_for_a_person() -> None:
     facts = kinds.collect("shell", "optimum-cli export neuron --model a/b --height 512 other/", "export.sh")
 
