@@ -16,7 +16,7 @@ from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.data.variables import variable
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Holder
 from neuron_codemods.model import Case, Outcome, Rule
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.project import ModuleFacts
 from neuron_codemods.requirements.images import ADVICE, INSTANCE_ADVICE, is_old_image, old_instance
 from neuron_codemods.values import (
@@ -57,6 +57,7 @@ def check(module: Module) -> Iterator[Change]:
             yield from _named(module, node, node.value)
 
 
+@once
 def _imports_sdk(module: Module) -> bool:
     bindings = (item for items in module.names.module.bindings.values() for item in items)
     return any(item.is_import and (item.qualified or "").partition(".")[0] == "sagemaker" for item in bindings)
