@@ -314,19 +314,12 @@ def _configurations(given: dict[str, Any]) -> Configurations:
 
 
 def _targets(values: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    from neuron_codemods.targets import TargetError, checked
+    from neuron_codemods.targets import TargetError, parsed
 
     try:
-        return checked(dict(_target(value) for value in values))
+        return parsed(values)
     except TargetError as error:
         raise click.BadParameter(f"{error}.", param_hint="--target") from error
-
-
-def _target(value: str) -> tuple[str, str]:
-    library, equals, version = value.partition("=")
-    if not equals:
-        raise click.BadParameter(f"{value!r} is no LIBRARY=VERSION, as in transformers=5.20.", param_hint="--target")
-    return library.strip().lower(), version.removeprefix("=").strip()
 
 
 def _prefixes(values: Iterable[str]) -> tuple[str, ...]:

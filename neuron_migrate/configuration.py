@@ -23,7 +23,12 @@ TABLE = "neuron-migrate"
 
 
 class ConfigurationError(ValueError):
-    """A pyproject.toml that cannot be followed; the message names it and says what is wrong."""
+    """A pyproject.toml that cannot be followed: which one, and what is wrong with it."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ class Configurations:
     def of(self, path: str) -> Configuration:
         """The configuration of a file. Raises :class:`ConfigurationError`."""
         found = self._above(os.path.dirname(os.path.realpath(path))) if self._use else None
+        if isinstance(found, ConfigurationError):
+            raise found.with_traceback(None)
         configuration = found or Configuration()
         settings = {key: value for key, value in self._given.items() if key != "exclude"}
         configuration = replace(configuration, settings=replace(configuration.settings, **settings))
@@ -86,8 +93,11 @@ class Configurations:
             found.update(dict.fromkeys(asked_for(select)))
         return tuple(found)
 
-    def _find(self, directory: str) -> Configuration | None:
-        found = self._read(os.path.join(directory, NAME))
+    def _find(self, directory: str) -> Configuration | ConfigurationError | None:
+        try:
+            found = self._read(os.path.join(directory, NAME))
+        except ConfigurationError as error:  # kept, for the next file below
+            return error
         if found is not None:
             return found
         parent = os.path.dirname(directory)
@@ -109,10 +119,10 @@ class Configurations:
     def _checked(self, path: str, table: Mapping[str, Any]) -> Configuration:
         for key in table:
             if key not in KEYS:
-                raise ConfigurationError(f"{_place(path)} has no key {key!r}{_near(key)}")
+                raise ConfigurationError(path, f"[tool.{TABLE}] has no key {key!r}{_near(key)}")
         for key, value in table.items():
             if not KEYS[key].fits(value):
-                raise ConfigurationError(f"{_place(path)}: {key} must be {KEYS[key].described}")
+                raise ConfigurationError(path, f"[tool.{TABLE}]: {key} must be {KEYS[key].described}")
         try:
             settings = Settings(
                 select=self._prefixes(table.get("select", ())),
@@ -126,9 +136,9 @@ class Configurations:
             )
             exclude = excluding(table["exclude"]) if "exclude" in table else None
         except PatternError as error:
-            raise ConfigurationError(f"{_place(path)}: the pattern {error}") from error
+            raise ConfigurationError(path, f"[tool.{TABLE}]: the pattern {error}") from error
         except ValueError as error:
-            raise ConfigurationError(f"{_place(path)}: {error}") from error
+            raise ConfigurationError(path, f"[tool.{TABLE}]: {error}") from error
         return Configuration(os.path.dirname(path), settings, exclude, per_file)
 
 
@@ -169,13 +179,13 @@ def _table(path: str, data: bytes) -> dict[str, Any] | None:
     try:
         document = tomllib.loads(data.decode())
     except ValueError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+        raise ConfigurationError(path, f"it cannot be read: {error}") from error
     except RecursionError:
-        raise ConfigurationError(f"{path} cannot be read: nested too deeply") from None
+        raise ConfigurationError(path, "it cannot be read: nested too deeply") from None
     tool = document.get("tool", {})
     table = tool.get(TABLE) if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
-        raise ConfigurationError(f"{path}: tool.{TABLE} must be a table")
+        raise ConfigurationError(path, f"tool.{TABLE} must be a table")
     return table
 
 
@@ -198,10 +208,6 @@ def _path_and_parents(path: str) -> Iterator[tuple[str, bool]]:
     for count in range(1, len(parts)):
         yield os.sep.join(parts[:count]), True
     yield path, False
-
-
-def _place(path: str) -> str:
-    return f"[tool.{TABLE}] in {path}"
 
 
 def _near(key: str) -> str:

@@ -34,8 +34,9 @@ class Projects:
         if not (result.changed or result.findings or result.problem):
             return
         counts = self._counts.setdefault(project_of(os.path.dirname(result.path)), Counter())
-        counts["files"] += 1
-        counts["failed"] += result.problem is not None
+        failed = result.problem.files if result.problem is not None else 0
+        counts["files"] += failed or 1
+        counts["failed"] += failed
         counts.update(finding.outcome.value for finding in result.findings)
 
     def rows(self) -> list[tuple[str, tuple[int, ...]]]:

@@ -28,6 +28,8 @@ class Problem:
     column: int | None = None
     detail: str = ""
     """A traceback, for those who asked for one."""
+    files: int = 1
+    """How many files are left as they are because of it."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Totals:
     """What stands before the launcher of each migrated script that trains, and the path of the script."""
 
     def add(self, result: FileResult) -> None:
-        self.failed += result.problem is not None
+        self.failed += result.problem.files if result.problem is not None else 0
         self.changed += result.changed
         self.declined += result.declined
         self.concerned += result.changed or bool(result.findings)

@@ -6,13 +6,14 @@ The results are a stream in the order of discovery. Nothing is written here.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from neuron_migrate.configuration import ConfigurationError, Configurations
 from neuron_migrate.results import FileResult, Problem
-from neuron_migrate.scan import Scan
+from neuron_migrate.scan import Hit, Scan
 from neuron_migrate.work import Job
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ def run(
 
 
 def _configured(scan: Scan, configurations: Configurations) -> Iterator[FileResult | Job]:
-    """Each file with the settings of its own project; without those that the project excludes."""
+    """Each file with the settings of its own project; without those that the project excludes.
+
+    A table that cannot be followed is told once, for all files that it is for.
+    """
+    held: dict[ConfigurationError, list[Hit]] = defaultdict(list)
     for entry in scan.entries:
         if isinstance(entry, FileResult):
             yield entry
@@ -47,10 +52,20 @@ def _configured(scan: Scan, configurations: Configurations) -> Iterator[FileResu
         try:
             configuration = configurations.of(entry.path)
         except ConfigurationError as error:
-            yield FileResult(entry.path, entry.data, problem=Problem(str(error)))
+            held[error].append(entry)
             continue
         if not configuration.excludes(entry.path):
             yield Job(entry, configuration.for_file(entry.path))
+    for broken, hits in held.items():
+        left = f"{hits[0].path} is left as it is" if len(hits) == 1 else f"{len(hits):,} files are left as they are"
+        problem = Problem(f"{broken.reason}; {left}", files=len(hits))
+        yield FileResult(_shown(broken.path), hits[0].data, problem=problem)  # a filter hands its text on
+
+
+def _shown(path: str) -> str:
+    """A path as a person would name it: from the current directory, if it lies below."""
+    shown = os.path.relpath(path)
+    return path if shown.startswith(os.pardir) else shown
 
 
 def _workers(jobs: int | None, hits: int) -> int:

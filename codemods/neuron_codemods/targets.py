@@ -9,7 +9,7 @@ shim resumes, 5.18 no Trainer for models that are sharded where they are loaded,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,6 +33,17 @@ PADS_BY_ITSELF = ("trl", "1.16")
 
 class TargetError(ValueError):
     """A version that nothing can be written for; the message says why."""
+
+
+def parsed(values: Iterable[str]) -> Targets:
+    """The versions of texts like ``transformers=5.20``, in order; raises :class:`TargetError`."""
+    versions = {}
+    for value in values:
+        library, equals, version = value.partition("=")
+        if not equals:
+            raise TargetError(f"{value!r} is no LIBRARY=VERSION, as in transformers=5.20")
+        versions[library.strip().lower()] = version.removeprefix("=").strip()
+    return checked(versions)
 
 
 def checked(versions: Mapping[str, str]) -> Targets:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
     from neuron_codemods.model import Finding
 
 PROBE = Path(__file__).with_name("probe.py")
+STARTS_WITHIN = 60
+"""Seconds until an interpreter says that it runs the probe: one on a cold network disk takes some."""
+ANSWERS_WITHIN = 900
+"""Seconds until it has answered about one file: importing the libraries for that takes minutes on such a disk."""
 
 
 class VerifyError(Exception):
@@ -32,11 +40,18 @@ class Verifier:
 
     def __init__(self, python: str) -> None:
         self._python = python
+        self._has_started = False
+        self._is_late = False
         # A pipe that nobody reads would fill up.
         self._said = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (closed with the process)
         try:
             self._process = subprocess.Popen(
-                [python, str(PROBE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True
+                [python, str(PROBE)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                text=True,
+                start_new_session=True,  # so that what a wrapper has started ends with it
             )
         except OSError as error:
             self._said.close()
@@ -46,7 +61,7 @@ class Verifier:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
+        self._end()
         self._process.communicate()
         self._said.close()
 
@@ -82,17 +97,36 @@ class Verifier:
     def _ask(self, uses: list[Use]) -> list[str | None]:
         if not uses:
             return []
+        if not self._has_started:
+            self._answer("[]", STARTS_WITHIN)
+            self._has_started = True
+        answers: list[str | None] = json.loads(self._answer(json.dumps([asdict(use) for use in uses]), ANSWERS_WITHIN))
+        return answers
+
+    def _answer(self, question: str, seconds: float) -> str:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        patience = threading.Timer(seconds, self._give_up)
+        patience.start()
         try:
-            print(json.dumps([asdict(use) for use in uses]), file=self._process.stdin, flush=True)
+            print(question, file=self._process.stdin, flush=True)
             line = next((line for line in self._process.stdout if line.startswith(SIGN)), "")
         except OSError:
             line = ""
+        patience.cancel()
         if not line:
             self._process.communicate()
             self._said.seek(0)
             last = self._said.read().strip().splitlines()[-1:] or ["it ended without a word"]
-            raise VerifyError(f"{self._python!r} cannot tell what its libraries have: {last[0]}")
-        answers: list[str | None] = json.loads(line.removeprefix(SIGN))
-        return answers
+            said = f"no answer came within {seconds} seconds" if self._is_late else last[0]
+            raise VerifyError(f"{self._python!r} cannot tell what its libraries have: {said}")
+        return line.removeprefix(SIGN)
+
+    def _give_up(self) -> None:
+        self._is_late = True
+        self._end()
+
+    def _end(self) -> None:
+        """End the process with all that it has started: each of them holds the pipe that answers come from."""
+        with contextlib.suppress(OSError):  # all of them have ended already
+            getattr(os, "killpg", os.kill)(self._process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from pathlib import Path
 
 import libcst
 import pytest
 from libcst.codemod import CodemodContext, SkipFile, parallel_exec_transform_with_prettyprint
 
-from neuron_codemods import SourceError, libcst_command, migrate
+from neuron_codemods import Settings, SourceError, libcst_command, migrate
 from neuron_codemods.libcst_command import MigrateCommand
 
 OLD = "from optimum.neuron import NeuronTrainer\r\ntrainer = NeuronTrainer(tokenizer=t)\r\n"
@@ -34,6 +35,20 @@ def test_it_takes_the_choices_of_rules() -> None:
     tree = libcst.parse_module(OLD)
     assert MigrateCommand(CodemodContext(), select=["NM7"]).transform_module_impl(tree) is tree
     assert MigrateCommand(CodemodContext(), ignore=["NM"]).transform_module_impl(tree) is tree
+
+
+def test_it_writes_for_older_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = ArgumentParser()
+    MigrateCommand.add_args(parser)
+    given = parser.parse_args(["--target", "transformers=5.20", "trl=1.0"])
+    text = "from optimum.neuron import NeuronTrainingArguments\nNeuronTrainingArguments(gradient_checkpointing=True)\n"
+    settings = Settings(targets=(("transformers", "5.20"), ("trl", "1.0")))
+    older = MigrateCommand(CodemodContext(), **vars(given)).transform_module(libcst.parse_module(text)).code
+    assert older == migrate(text, settings=settings).text != migrate(text).text
+    for refused in ("transformers", "transformers=4.5"):
+        with pytest.raises(SystemExit):
+            parser.parse_args(["--target", refused])
+    assert "'transformers' is no LIBRARY=VERSION" in capsys.readouterr().err
 
 
 def test_a_text_that_cannot_be_read_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -129,14 +130,26 @@ def test_standard_input_belongs_to_the_current_directory(project: Project) -> No
 def test_a_table_that_cannot_be_followed_is_said_and_other_projects_go_on(
     project: Project, text: str, said: str
 ) -> None:
-    project.write({f"bad/{name}": content for name, content in table(text).items()})
+    project.write({f"bad/{name}": content for name, content in table(text, **{"sub/b.py": ALL}).items()})
     project.write({"good/pyproject.toml": "[tool.neuron-migrate]\n", "good/a.py": "Neuron__old\n"})
     ended = project.run(".")
     assert ended.status == 8
     assert said in ended.err
-    assert ended.err.startswith("bad/a.py: ")
+    assert ended.err.startswith("bad/pyproject.toml: ")
+    assert ended.err.count("\n") == 1
+    assert "; 2 files are left as they are" in ended.err
+    assert "2 could not be processed" in ended.text
     assert project.read("bad/a.py") == ALL.encode()
     assert project.read("good/a.py") == b"native_new\n"
+
+
+def test_a_table_that_cannot_be_followed_is_said_where_it_is(project: Project) -> None:
+    project.write({**table("zzz = 1"), "sub/b.txt": ""})
+    ended = project.run("../a.py", "--check", cwd=project.root / "sub")
+    place = os.path.realpath(project.root / "pyproject.toml")
+    assert ended.err.startswith(f"{place}: [tool.neuron-migrate] has no key 'zzz'; ")
+    assert ended.err.endswith("; ../a.py is left as it is\n")
+    assert project.run("-", stdin=ALL.encode()).out == ALL.encode()
 
 
 def test_a_table_of_something_else_is_no_matter(project: Project) -> None:

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from neuron_migrate.results import FileResult
+from neuron_migrate.verify import verifier
+from neuron_migrate.verify.verifier import Verifier, VerifyError
+
 from .support import REAL, Ended, Project
 
 LIBRARY = """
@@ -125,3 +129,16 @@ def test_what_an_interpreter_says_when_it_starts_is_no_answer(check: object, tmp
     noisy.chmod(0o755)
     ended = check("from transformers import Trainer\n", "--python", str(noisy))  # type: ignore[operator]
     assert told(ended) == ["a.py:1:26: NM009 manual transformers is not installed."]
+
+
+@pytest.mark.parametrize("program", ["sleep 100", f"exec {sys.executable} -c 'import time; time.sleep(100)'"])
+def test_an_interpreter_that_never_answers_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setattr(verifier, "STARTS_WITHIN", 0.2)
+    silent = tmp_path / "silent"
+    silent.write_text(f"#!/bin/sh\n{program}\n")
+    silent.chmod(0o755)
+    result = FileResult("a.py", b"from transformers import Trainer\n")
+    with pytest.raises(VerifyError, match=r"no answer came within 0\.2 seconds"), Verifier(str(silent)) as asked:
+        asked.checked(result, written=False)
