@@ -35,13 +35,7 @@ def decode(data: bytes) -> Source:
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     body = data[len(mark) :]
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    except SyntaxError as error:
-        if "unknown encoding" in str(error) or "encoding problem" in str(error):
-            raise DocumentError(f"the coding cookie cannot be followed: {error}", 1, 1) from error
-        encoding = "utf-8"  # the first lines are not UTF-8: let the decoder below say where
-    encoding = "utf-8" if encoding == "utf-8-sig" else encoding
-    try:
+        encoding = _declared(data)
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
         line, column = _place(body, error.start)
@@ -60,6 +54,17 @@ def decode(data: bytes) -> Source:
     if not exact:
         raise DocumentError(f"the file would not come back byte for byte from its encoding, {encoding}", 1, 1)
     return source
+
+
+def _declared(data: bytes) -> str:
+    """The encoding that the first lines name, or UTF-8."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError as error:
+        if "unknown encoding" in str(error) or "encoding problem" in str(error):
+            raise DocumentError(f"the coding cookie cannot be followed: {error}", 1, 1) from error
+        return "utf-8"  # the first lines are not UTF-8: let the decoder say where
+    return "utf-8" if encoding == "utf-8-sig" else encoding
 
 
 def encode(text: str, like: Source) -> bytes:

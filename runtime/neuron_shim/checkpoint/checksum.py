@@ -10,8 +10,6 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-import numpy
-
 _BLOCK = 4096
 
 
@@ -37,6 +35,8 @@ class Checksum:
         self._rest = bytes(data[whole:])
 
     def _blocks(self, data: Any) -> None:
+        import numpy
+
         sums = numpy.frombuffer(data, dtype="<u8").reshape(-1, _BLOCK // 8).sum(axis=1, dtype="<u8")
         self._crc = zlib.crc32(sums, self._crc)
 
