@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,26 @@ from neuron_codemods.kinds import parser
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+_TEMPLATE = re.compile(
+    r"^(?P<indentation>[ \t]*)(?P<line>(?:\{\{[^{}\n]*\}\}|\{%[^\n]*?%\})(?=[ \t]*\r?$))"
+    r"|\$?\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}",
+    re.MULTILINE,
+)
+"""Expressions and statements of GitHub, Helm, Jinja and the like, and lines of nothing else."""
+
+
+def without_templates(text: str, word: Callable[[int], str]) -> str:
+    """A text for a parser: a comment where a template has a line, and ``word`` of as many characters elsewhere."""
+    if "{{" not in text and "{%" not in text:
+        return text
+
+    def stand_in(template: re.Match[str]) -> str:
+        if template["line"] is None:
+            return word(len(template[0]))
+        return template["indentation"] + "#" * len(template["line"])
+
+    return _TEMPLATE.sub(stand_in, text)
 
 
 class Tree:

@@ -466,3 +466,45 @@ def test_here_documents_that_a_program_reads(head: str) -> None:
     assert not re.search("optimum|zero_1", shell(text))
     text = f"ssh host ls <<'EOF'\n{program}EOF\n"
     assert shell(text) == text
+
+
+@pytest.mark.parametrize("holder", ["torchrun train.py {}", 'A=({})\ntorchrun train.py "${{A[@]}}"'])
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["--zero_1", "--tensor_parallel_size 8", "--use_xser", "--bf16", "--lr 3"]),
+            st.sampled_from([" ", "  ", "\n  "]),
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_flags_go_wherever_lines_break(holder: str, words: list[tuple[str, str]]) -> None:
+    """However they are laid out, what goes takes nothing else with it, and leaves no line that ends nowhere."""
+    text = "".join(space + word for word, space in words)
+    before = holder.format(text if "A=(" in holder else text.replace("\n", " \\\n").strip(" \\\n"))
+    migrated = shell(f"# Neuron\n{before}\n")
+    gone = ("--zero_1", "--tensor_parallel_size 8", "--use_xser")
+    kept = " ".join(word for word, _ in words if word not in gone)
+    assert kept in re.sub(r"[ \t]*\\?\n[ \t]*|[ \t]+", " ", migrated).replace("( ", "(")
+    assert not any(flag in migrated for flag in gone)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{{ wrap }} torchrun train.py --zero_1", f"{ASYNC} {{{{ wrap }}}} torchrun train.py"),
+        ("${{ a.b }} torchrun train.py --zero_1", f"{ASYNC} ${{{{ a.b }}}} torchrun train.py"),
+        (
+            "{% if big %}\ntorchrun train.py --tensor_parallel_size {{tp}} --zero_1\n{% endif %}",
+            f"{{% if big %}}\nTP_SIZE={{{{tp}}}} {ASYNC} torchrun train.py\n{{% endif %}}",
+        ),
+        (
+            'docker inspect -f "{{.State}}" x && torchrun train.py --zero_1',
+            f'docker inspect -f "{{{{.State}}}}" x && {ASYNC} torchrun train.py',
+        ),
+    ],
+)
+def test_templates_in_commands(before: str, after: str) -> None:
+    assert migrate_text("shell", f"{before}\n").text == f"{after}\n"

@@ -25,6 +25,10 @@ def migrated(text: str) -> str:
     ("before", "after"),
     [
         (
+            "steps:\n  - run: ${{ env.WRAP }} torchrun train.py --zero_1 --tensor_parallel_size ${{ inputs.tp }}\n",
+            "steps:\n  - run: TP_SIZE=${{ inputs.tp }} ${{ env.WRAP }} torchrun train.py\n",
+        ),
+        (
             "steps:\n  - run: |\n      set -e\n      pip install libneuronxla\n      ls\n    name: x\n",
             "steps:\n  - run: |\n      set -e\n      ls\n    name: x\n",
         ),

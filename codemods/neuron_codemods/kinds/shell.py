@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, pairwise, takewhile
@@ -20,7 +20,7 @@ from neuron_codemods.kinds import TOLD, by_name, quoted
 from neuron_codemods.project import ModuleFacts, folder_of
 from neuron_codemods.source import Text, Token
 from neuron_codemods.texts import Lines, Parsed, Region, plain_region
-from neuron_codemods.trees import Tree
+from neuron_codemods.trees import Tree, without_templates
 
 _EXPANSION = re.compile(r"\$\{?[#!]?(\w+)")
 _USE = re.compile(r"\$(?:(\w+)|\{[#!]?(\w+))")
@@ -120,7 +120,8 @@ class Shell(Parsed):
         super().__init__(text)
         self.path = path
         """Of the file that it stands in."""
-        self._tree = Tree(text, "tree_sitter_bash", "shell scripts and commands")
+        readable = without_templates(text, lambda length: f"${{{'x' * (length - 3)}}}")
+        self._tree = Tree(readable, "tree_sitter_bash", "shell scripts and commands")
         self.root = self._tree.root
         self._removed: list[tuple[int, int]] = []
         self._gone: set[tuple[int, int]] = set()
@@ -307,29 +308,54 @@ class Shell(Parsed):
 
     # Taking out ---------------------------------------------------------------------------------------------------
 
-    def remove_word(
-        self, words: Sequence[Word], index: int, last: int, *, array: bool = False, leading: bool = False
-    ) -> Edit:
-        """Take words out of a command, a string or an array, with the white space before them.
+    def removals(
+        self, words: Sequence[Word], places: Iterable[tuple[int, int]], *, array: bool = False
+    ) -> dict[tuple[int, int], Edit]:
+        """Take words out of a command, a string or an array: an edit for each place, its first and its last word.
 
-        Where nothing is left before them (``leading``), the white space behind them goes.
+        The white space before them goes with them; where nothing is left before them on their line, that behind them.
         """
+        edits: dict[tuple[int, int], Edit] = {}
+        for run in self._runs(words, sorted(places), array=array):
+            start, end = self._stretch(words, run[0][0], run[-1][1], array=array)
+            starts = [start, *(words[first].start for first, _ in run[1:]), end]
+            edits.update((place, Edit.delete(span)) for place, span in zip(run, pairwise(starts), strict=True))
+        return edits
+
+    def _runs(
+        self, words: Sequence[Word], places: Sequence[tuple[int, int]], *, array: bool
+    ) -> Iterator[list[tuple[int, int]]]:
+        """Places that follow one another on one line; on several, where nothing is left before them."""
+        run: list[tuple[int, int]] = []
+        for first, last in places:
+            if run:
+                by_line = run[0][0] > 0 or (array and self._begins_line(words[run[0][0]]))
+                breaks = by_line and "\n" in self.text[words[first - 1].end : words[first].start]
+                if breaks or run[-1][1] + 1 < first:
+                    yield run
+                    run = []
+            run.append((first, last))
+        if run:
+            yield run
+
+    def _begins_line(self, word: Word) -> bool:
+        return not self.text[self.line_start(word.start) : word.start].strip()
+
+    def _stretch(self, words: Sequence[Word], index: int, last: int, *, array: bool) -> tuple[int, int]:
+        """What goes with words that follow one another."""
         first, end = words[index].start, words[last].end
-        forward = leading or not index
-        if array and not leading:
-            line, line_end = self.line_start(first), self.line_end(end - 1)
+        forward = not index
+        begins_line = self._begins_line(words[index])
+        if array and begins_line:
+            line_end = self.line_end(end - 1)
             rest = self.text[end:line_end].strip()
-            if not self.text[line:first].strip():
-                if not rest or rest.startswith("#"):
-                    return Edit.delete((line, line_end))
-                forward = True
+            if not rest or rest.startswith("#"):
+                return self.line_start(first), line_end
+            forward = True
         following = words[last + 1].start if last + 1 < len(words) else end
-        begins_line = not self.text[self.line_start(first) : first].strip()
         if begins_line and following > end and "\n" not in self.text[end:following]:
             forward = True  # what is left of the line stays there
-        if not forward:
-            return Edit.delete((words[index - 1].end, end))
-        return Edit.delete((first, following))
+        return (first, following) if forward else (words[index - 1].end, end)
 
     def remove(self, node: Any) -> Edit | None:
         """Take a statement away, with the comment that is only about it; None where more depends on it."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from neuron_codemods.model import Position, SourceError
 from neuron_codemods.source import Text, Token
 from neuron_codemods.texts import Lines, Parsed, Region
-from neuron_codemods.trees import Tree
+from neuron_codemods.trees import Tree, without_templates
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,12 +29,6 @@ _VARIABLES = frozenset(("env", "environment", "environment_variables", "envs", "
 """Keys under which environment variables stand."""
 _SCALARS = ("plain_scalar", "double_quote_scalar", "single_quote_scalar")
 _PLAIN = re.compile(r"[^\s\"'`@%&*!|>{}\[\],#?:-][^\n]*")
-_TEMPLATE = re.compile(
-    r"^(?P<indentation>[ \t]*)(?P<line>(?:\{\{[^{}\n]*\}\}|\{%[^\n]*?%\})(?=[ \t]*\r?$))"
-    r"|\$?\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}",
-    re.MULTILINE,
-)
-"""Expressions and statements of Helm, Jinja and the like, and lines of nothing else."""
 _FOLD = " \\"
 """What makes the shell read on where a line of a folded block ends."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -50,7 +44,7 @@ def parse(text: str, path: str) -> Yaml:
     Raises :class:`SourceError` for a text with so many levels that the grammar would crash.
     """
     _check_depth(text)
-    return Yaml(text, Tree(_TEMPLATE.sub(_stand_in, text), "tree_sitter_yaml", "YAML files"))
+    return Yaml(text, Tree(without_templates(text, lambda length: "x" * length), "tree_sitter_yaml", "YAML files"))
 
 
 def _check_depth(text: str) -> None:
@@ -63,12 +57,6 @@ def _check_depth(text: str) -> None:
         columns.add(found.end())
         if len(columns) > _MOST_LEVELS:
             raise SourceError("nested too deeply to be read", number)
-
-
-def _stand_in(template: re.Match[str]) -> str:
-    """As many characters, which YAML takes for a comment where a template has the line, and for a word elsewhere."""
-    indentation, body = template["indentation"] or "", template[0][len(template["indentation"] or "") :]
-    return indentation + ("#" if template["line"] is not None else "x") * len(body)
 
 
 @dataclass(frozen=True)

@@ -125,25 +125,23 @@ def _arguments(shell: Shell, launch: Launch) -> Iterator[_Words]:
 
 def _in_words(shell: Shell, words: _Words, facts: ModuleFacts | None, moved: _Moved) -> Iterator[Change]:
     own = facts.script.flags if facts is not None else frozenset()
+    found: list[tuple[Change, tuple[int, int], Edit]] = []
     index = words.first
-    leading = 0  # the number of words that go from the start on
     while index < len(words.words):
-        word = words.words[index]
-        name = flag_name(word)
+        name = flag_name(words.words[index])
         row, negated = row_of(name)
         if row is None or name in own or row.name in own:
             index += 1
             continue
         last, value = _value(shell, words, index, row)
-        gone = shell.remove_word(words.words, index, last, array=words.array, leading=bool(index) and index == leading)
-        if index == leading and gone.start == word.start:
-            leading = last + 1
-        place = (index, last)
-        for change in _change(shell, words, place, row, value, facts, moved, gone, negated=negated):
-            if gone not in change.edits:
-                leading = -1
-            yield change
+        gone = Edit.delete((words.words[index].start, words.words[last].end))
+        changes = _change(shell, words, (index, last), row, value, facts, moved, gone, negated=negated)
+        found += ((change, (index, last), gone) for change in changes)
         index = last + 1
+    taken = [place for change, place, gone in found if gone in change.edits]
+    removals = shell.removals(words.words, taken, array=words.array)
+    for change, place, gone in found:
+        yield replace(change, edits=tuple(removals[place] if edit is gone else edit for edit in change.edits))
 
 
 def _with_comments(shell: Shell, words: _Words, changes: list[Change]) -> Iterator[Change]:

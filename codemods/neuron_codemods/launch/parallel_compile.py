@@ -47,8 +47,8 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
         span = (word.start, word.end)
         edit = _pointless(shell, assignment, word)
         if edit is None:
-            index = assignment.words.index(word)
-            edit = shell.remove_word(assignment.words, index, index, array=assignment.is_array)
+            place = (assignment.words.index(word),) * 2
+            edit = shell.removals(assignment.words, (place,), array=assignment.is_array)[place]
         yield Change(Outcome.REWRITTEN, span, f"{WRAPPER} goes.", (edit,))
 
 

@@ -76,8 +76,13 @@ def _command(shell: Shell, command: Command, first: int, project: Project) -> It
         yield from _whole(shell, command, decisions)
         return
     index = _index(shell, command, first, new)
+    gone = shell.removals(command.words, [(words[entry],) * 2 for entry, left in new.items() if not left])
     for decision in decisions:
-        edits = () if decision.new is None else (_edit(shell, command.words, words[decision.entry], decision.new),)
+        edits: tuple[Edit, ...] = ()
+        if decision.new:
+            edits = (Edit.replace(decision.entry.span, " ".join(map(_quoted, decision.new))),)
+        elif decision.new is not None:
+            edits = (gone[(words[decision.entry],) * 2],)
         yield Change(decision.outcome, decision.entry.span, decision.message, (*edits, *index))
         index = ()
 
@@ -119,13 +124,6 @@ def _whole(shell: Shell, command: Command, decisions: Sequence[Decision]) -> Ite
         edits = (removal,) if removal is not None and not number else ()
         outcome = Outcome.MANUAL if removal is None else decision.outcome
         yield Change(outcome, decision.entry.span, decision.message, edits)
-
-
-def _edit(shell: Shell, words: Sequence[Word], number: int, new: Sequence[str]) -> Edit:
-    word = words[number]
-    if not new:
-        return shell.remove_word(words, number, number)
-    return Edit.replace((word.start, word.end), " ".join(map(_quoted, new)))
 
 
 def _index(shell: Shell, command: Command, first: int, new: Mapping[Entry, Sequence[str]]) -> tuple[Edit, ...]:
