@@ -275,7 +275,10 @@ def _edits(module: Module, found: Sequence[Found], settings: Settings) -> list[E
     edits += _markers(module, found, settings)
     edits += gone
     edits = sorted(without_lost(edits), key=_precedence, reverse=True)
-    return [_within_string(module, edit) for edit in edits]
+    strings = module.names.fstrings
+    in_strings = {line for node in strings for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    line_of = module.source.position
+    return [_within_string(module, edit) if line_of(edit.start).line in in_strings else edit for edit in edits]
 
 
 def _precedence(edit: Edit) -> tuple[bool, int]:
@@ -292,8 +295,6 @@ def _precedence(edit: Edit) -> tuple[bool, int]:
 
 def _within_string(module: Module, edit: Edit) -> Edit:
     """An edit inside of an f-string: before Python 3.12 no line break and no quote of the string may stand there."""
-    if not module.names.fstrings:
-        return edit
     string = module.source.token_around(edit.start, edit.end)
     if string is None or string.kind != tokenize.STRING:
         return edit

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
 import tokenize
 import warnings
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
@@ -26,6 +26,13 @@ class Token:
     text: str
     start: int
     end: int
+
+
+_STRUCTURE = frozenset({tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER})
+
+
+def _start(token: Token) -> int:
+    return token.start
 
 
 class Text:
@@ -97,6 +104,7 @@ class Source(Text):
         super().__init__(text)
         self.path = path
         self.tree = parse(text, path)
+        self._tokens: dict[int, list[Token]] = {}
 
     @cached_property
     def indentation_step(self) -> str:
@@ -115,36 +123,58 @@ class Source(Text):
         longest = max((len(line.rstrip()) for line in self.lines), default=0)
         return min(max(longest, 88), 119)
 
-    @cached_property
+    @property
     def tokens(self) -> list[Token]:
         """All tokens but line structure (NEWLINE, INDENT ...), in order; comments included."""
-        # tokenize wants the newlines that the parser sees; every newline becomes one character there, so lines and
-        # columns agree with this text although offsets do not.
-        plain = "".join(line.rstrip("\r\n") + "\n" if line.endswith(("\r", "\n")) else line for line in self.lines)
-        result = []
-        skipped = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-        for token in tokenize.generate_tokens(io.StringIO(plain, newline="").readline):
-            if token.type not in skipped:
-                start = self.line_starts[token.start[0] - 1] + token.start[1]
-                end = self.line_starts[token.end[0] - 1] + token.end[1]
-                result.append(Token(token.type, token.string, start, end))
-        return result
-
-    @cached_property
-    def _token_starts(self) -> list[int]:
-        return [token.start for token in self.tokens]
+        return self.tokens_between(0, len(self.text))
 
     def tokens_between(self, start: int, end: int) -> list[Token]:
         """The tokens that start at or after one place and before another."""
-        first = bisect_right(self._token_starts, start - 1)
-        last = bisect_right(self._token_starts, end - 1)
-        return self.tokens[first:last]
+        result: list[Token] = []
+        for section in range(self._section(start), self._section(end - 1) + 1):
+            tokens = self._tokens_of(section)
+            result += tokens[bisect_left(tokens, start, key=_start) : bisect_left(tokens, end, key=_start)]
+        return result
 
     def token_around(self, start: int, end: int) -> Token | None:
         """The token that a stretch is a part of, if it is one."""
-        index = bisect_right(self._token_starts, start - 1) - 1
-        token = self.tokens[index] if index >= 0 else None
-        return token if token is not None and end < token.end else None
+        tokens = self._tokens_of(self._section(start))
+        index = bisect_left(tokens, start, key=_start) - 1
+        return tokens[index] if index >= 0 and end < tokens[index].end else None
+
+    @cached_property
+    def _sections(self) -> list[int]:
+        """The lines, from 0, at which stretches start that can be tokenised by themselves.
+
+        A change needs the tokens of a statement or two, and the tokenizer takes longer than the parser of Python.
+        """
+        sections = [0]
+        for node in self.tree.body:
+            decorators = getattr(node, "decorator_list", None)
+            line = (decorators[0] if decorators else node).lineno - 1
+            starts_line = node.col_offset == 0 and (not decorators or self.lines[line].startswith("@"))
+            if starts_line and line and not self.lines[line - 1].rstrip("\r\n").endswith("\\"):
+                sections.append(line)
+        return sections
+
+    def _section(self, offset: int) -> int:
+        return bisect_right(self._sections, bisect_right(self.line_starts, max(offset, 0)) - 1) - 1
+
+    def _tokens_of(self, section: int) -> list[Token]:
+        if section not in self._tokens:
+            self._tokens[section] = list(self._tokenized(section))
+        return self._tokens[section]
+
+    def _tokenized(self, section: int) -> Iterator[Token]:
+        first, *behind = self._sections[section : section + 2]
+        lines = self.lines[first : behind[0] if behind else None]
+        # tokenize wants the newlines that the parser sees; every newline becomes one character there, so lines and
+        # columns agree with this text although offsets do not.
+        plain = (line.rstrip("\r\n") + "\n" if line.endswith(("\r", "\n")) else line for line in lines)
+        for token in tokenize.generate_tokens(plain.__next__):
+            if token.type not in _STRUCTURE:
+                start, end = (self.line_starts[first + line - 1] + column for line, column in (token.start, token.end))
+                yield Token(token.type, token.string, start, end)
 
     @cached_property
     def comments(self) -> list[Token]:
