@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import tokenize
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from neuron_codemods import markers, statements
 from neuron_codemods.edits import Edit, EraseAttribute, EraseImport, RenameAttribute, RenameImport, RenameStar
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.scopes import BUILTINS, Binding, Reference, Scope
 
 
@@ -97,7 +97,9 @@ def must_keep_name(module: Module, binding: Binding) -> str | None:
         return f"{name} is used inside of a string"
     if any(_is_read_from_outside(reference, binding) for reference in module.names.references.get(name, ())):
         return f"a class reads {name} and defines it"
-    if not all(isinstance(other.node, ast.Name) or _is_twin(module, binding, other) for other in _others(binding)):
+    symbol = module.symbol(binding.qualified)
+    others = _renamed_to(module, binding.scope, name) - Counter((_rename(module, binding),))
+    if any(symbol is None or not rename or rename != symbol.rename for rename in others):
         return f"{name} is also defined here"
     return None
 
@@ -112,12 +114,22 @@ def _is_read_from_outside(reference: Reference, binding: Binding) -> bool:
     return scope.is_class and reference.name in scope.bindings and scope.outer_home(reference.name) is binding.scope
 
 
-def _is_twin(module: Module, binding: Binding, other: Binding) -> bool:
-    """Whether another import of the same name is renamed to the same native one."""
-    first, second = module.symbol(binding.qualified), module.symbol(other.qualified)
-    if first is None or second is None or not isinstance(other.node, ast.alias):
-        return False
-    return first.rename == second.rename != "" and other.node.asname is None
+@once
+def _renamed_to(module: Module, scope: Scope, name: str) -> Counter[str]:
+    """What the imports and definitions of a name are renamed to, and how many of them; "" for what keeps the name."""
+    return Counter(_rename(module, each) for each in scope.bindings[name] if not isinstance(each.node, ast.Name))
+
+
+@once
+def _assigned(_: Module, scope: Scope, name: str) -> list[ast.Name]:
+    """Where a name gets a value other than by an import or a definition."""
+    return [each.node for each in scope.bindings[name] if isinstance(each.node, ast.Name)]
+
+
+def _rename(module: Module, binding: Binding) -> str:
+    symbol = module.symbol(binding.qualified)
+    has_alias = not isinstance(binding.node, ast.alias) or binding.node.asname is not None
+    return "" if symbol is None or has_alias else symbol.rename
 
 
 def is_free(module: Module, binding: Binding, name: str, native: str) -> bool:
@@ -187,6 +199,7 @@ class Plan:
         self._gone: dict[Binding, bool] = {}
         self._roots: dict[tuple[Binding, str], str] = {}
         self._renaming: set[Binding] = set()
+        self._together: dict[tuple[Scope, str], bool] = {}
         self._suppressions = markers.suppressions(module)
 
     def site(self, statement: ast.stmt) -> _Site:
@@ -203,19 +216,26 @@ class Plan:
         site.gone.add(alias)
         local = binding.name
         if alias.asname is None and must_keep_name(self.module, binding) is None:
-            together = all(other in self._renaming for other in _others(binding) if other.is_import)
-            if together and is_free(self.module, binding, native_name, native):
+            if self._all_renamed(binding) and is_free(self.module, binding, native_name, native):
                 local = native_name
         existing = self._existing(native, self._names_of(binding)) if binding.scope.is_module else None
         if existing is not None and alias.asname is None and existing.name == local == native_name:
             self._rename_uses(binding, local)
             return
-        is_rebound = bool(_others(binding))
+        is_rebound = len(binding.scope.bindings[binding.name]) > 1
         site.fresh.append(
             Imported(native_module, native_name, local, *self._comments(alias, site.statement), is_rebound)
         )
         if local != binding.name:
             self._rename_uses(binding, local)
+
+    def _all_renamed(self, binding: Binding) -> bool:
+        """Whether every import of a name is renamed, so that all its uses can be."""
+        key = (binding.scope, binding.name)
+        if key not in self._together:
+            imports = (each for each in binding.scope.bindings[binding.name] if each.is_import)
+            self._together[key] = all(each in self._renaming for each in imports)
+        return self._together[key]
 
     def _rename_uses(self, binding: Binding, local: str) -> None:
         for node in self._names_of(binding):
@@ -224,7 +244,7 @@ class Plan:
     def _names_of(self, binding: Binding) -> list[ast.Name]:
         """Every place where the name of an import is used or gets another value."""
         nodes = [reference.node for reference in self.module.references(binding)]
-        return nodes + [other.node for other in _others(binding) if isinstance(other.node, ast.Name)]
+        return nodes + _assigned(self.module, binding.scope, binding.name)
 
     def _replace(self, node: ast.AST, text: str) -> None:
         if node not in self._renamed:

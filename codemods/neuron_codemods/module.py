@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class _Bindings:
         branches = {binding: dict(_branches(module, binding)) for binding in ordered} if len(ordered) > 1 else {}
         stands_for = {}
         for binding, own in branches.items():
+            if not own:
+                continue  # it stands in no branch
             others = [
                 item for item in imports if any(own.get(key, side) != side for key, side in branches[item].items())
             ]
@@ -403,10 +406,9 @@ class Module:
         return {
             binding.qualified: binding
             for bindings in self.names.module.bindings.values()
+            if len({item.qualified for item in bindings}) == 1
             for binding in reversed(bindings)  # of several, the first holds
-            if binding.is_import
-            and binding.qualified
-            and all(item.qualified == binding.qualified for item in bindings)
+            if binding.is_import and binding.qualified
             if self.parent(binding.statement) is self.source.tree
         }
 
@@ -455,15 +457,10 @@ class Module:
 
     def _is_replaced(self, binding: Binding) -> bool:
         """Whether another import of the same name follows one before anything uses it."""
-        others = [
-            other.statement.lineno
-            for other in binding.scope.bindings.get(binding.name, ())
-            if other is not binding and other.is_import and binding.is_import
-            if other.qualified != binding.qualified and other.statement.lineno > binding.statement.lineno
-            if self.parent(other.statement) is self.parent(binding.statement)
-        ]
-        uses = self.names.references.get(binding.name, ())
-        return any(all(reference.node.lineno > line for reference in uses) for line in others)
+        imports = _last_imports(self, binding.scope, binding.name).get(self.parent(binding.statement), {})
+        return binding.is_import and any(
+            line > binding.statement.lineno for qualified, line in imports.items() if qualified != binding.qualified
+        )
 
     def dotted(self, reference: Reference) -> ast.Name | ast.Attribute:
         """The whole chain of attributes that starts at a use of a name: ``a.b.c`` for ``a``."""
@@ -484,6 +481,7 @@ class Module:
             return
         self._syntax.is_placed = True
         self._syntax.seen.clear()  # which binding a use sees is a question of places
+        self.answers.clear()
         wanted = {binding.name for binding in self.neuron_bindings}
         for node in self.names.fstrings:
             if not isinstance(self.names.parents.get(node), (ast.JoinedStr, ast.FormattedValue)):
@@ -559,6 +557,19 @@ def once(question: Asked) -> Asked:
         return module.answers[key]
 
     return cast("Asked", ask)
+
+
+@once
+def _last_imports(module: Module, scope: Scope, name: str) -> dict[ast.AST | None, dict[str | None, int]]:
+    """For each block and what it imports under a name: the last line of that above all uses of the name."""
+    first_use = min((use.node.lineno for use in module.names.references.get(name, ())), default=math.inf)
+    lines: dict[ast.AST | None, dict[str | None, int]] = {}
+    for binding in scope.bindings.get(name, ()):
+        line = binding.statement.lineno
+        if binding.is_import and line < first_use:
+            block = lines.setdefault(module.parent(binding.statement), {})
+            block[binding.qualified] = max(line, block.get(binding.qualified, 0))
+    return lines
 
 
 def _is_elsewhere(qualified: str) -> bool:

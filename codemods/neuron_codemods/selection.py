@@ -128,7 +128,8 @@ def hold_back(module: Module, found: Sequence[Found], left: list[Found], setting
 def _hold_back(
     module: Module, room: _Room, found: Sequence[Found], left: list[Found], settings: Settings
 ) -> list[Found]:
-    kept = [binding for binding in _renamed(room, found) if binding not in _renamed(room, left)]
+    renamed = set(_renamed(room, left))
+    kept = [binding for binding in _renamed(room, found) if binding not in renamed]
     if not settings.select and not registry.is_enabled(room.names, settings):
         kept = [binding for binding, symbol in imported(module) if symbol.rename and room.accepts(symbol)]
     fewer = [item for item in left if not (item.rule.code.startswith(room.prefix) and item.change.edits)]
