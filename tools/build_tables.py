@@ -171,13 +171,11 @@ BY_NAME: dict[str, Entry] = {
     "clone_chat_template": rewritten(
         "Import clone_chat_template from trl: Optimum Neuron only re-exported it.", "trl.clone_chat_template"
     ),
-    "NeuronHfArgumentParser": review(
-        "Use transformers.HfArgumentParser: it no longer forces pad_to_max_length=True nor asks for max_seq_length, "
-        "so set padding yourself or every batch shape compiles anew. Neuron flags on the command line are refused."
+    "NeuronHfArgumentParser": rewritten(
+        "Use transformers.HfArgumentParser: old defaults are set on it, and it refuses Neuron flags."
     ),
-    "TrainiumHfArgumentParser": review(
-        "Use transformers.HfArgumentParser: it no longer forces pad_to_max_length=True nor asks for max_seq_length, "
-        "so set padding yourself or every batch shape compiles anew. Neuron flags on the command line are refused."
+    "TrainiumHfArgumentParser": rewritten(
+        "Use transformers.HfArgumentParser: old defaults are set on it, and it refuses Neuron flags."
     ),
     "NeuronTrainerState": rewritten(
         "Use transformers.TrainerState: the fields of the compile cache are gone with the cache."

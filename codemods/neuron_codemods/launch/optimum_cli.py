@@ -77,7 +77,8 @@ def _is_used(shell: Shell, folder: str, span: tuple[int, int], around: str) -> b
         return False
     before, after = shell.text[: span[0]], shell.text[span[1] :]
     if plain.startswith("$"):
-        return plain in after
+        name = re.match(r"\$\{?(\w*)", plain)[1]  # type: ignore[index]
+        return plain in after or bool(name and re.search(rf"\$(?:{name}\b|\{{{name}\}})", after))
     pattern = re.compile(rf"(?<![\w/.-]){re.escape(plain)}(?![\w.-])")
     if pattern.search(before) or pattern.search(after):
         return True

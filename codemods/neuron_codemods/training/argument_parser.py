@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from neuron_codemods.derivation import kind_of
 from neuron_codemods.edits import CallEdit, Change, InsertLines
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -18,7 +19,16 @@ from neuron_codemods.releases import Era, era
 from neuron_codemods.training.classes import field_default, local_dataclasses
 from neuron_codemods.training.defaults import changed, saves_only_model
 from neuron_codemods.training.parallel import loads, may_be_sharded, trains
-from neuron_codemods.values import PARSE_METHODS, Arguments, all_arguments, is_neuron, keyword
+from neuron_codemods.values import (
+    ARGUMENT_CLASSES,
+    PARSE_METHODS,
+    Arguments,
+    all_arguments,
+    is_neuron,
+    keyword,
+    literal,
+    parsed_classes,
+)
 
 RULE = Rule(
     code="NM113",
@@ -37,6 +47,7 @@ def check(module: Module) -> Iterator[Change]:
             yield from _defaults(module, made)
             yield from _files(module, made)
             yield from _flags(module, made)
+            yield from _padding(module, made)
             if era(module) is Era.EITHER:
                 message = (
                     "Defaults of releases 0.4.0 to 0.4.5 that are not restored: per_device batch sizes were 1 (8 "
@@ -99,6 +110,26 @@ def _forces_padding(module: Module, made: Arguments) -> bool:
         if default is not None:
             return not (isinstance(default, ast.Constant) and default.value is True)
     return False
+
+
+def _padding(module: Module, made: Arguments) -> Iterator[Change]:
+    """What the Neuron parser asked of dataclasses, where it cannot be set here."""
+    if not is_neuron(module, made.call.func):
+        return
+    seen = list(local_dataclasses(module, made.call))
+    own = [node for node in parsed_classes(module, made.call) if kind_of(module, node, ARGUMENT_CLASSES) is None]
+    if len(own) > len(seen):
+        message = (
+            "The Neuron parser set pad_to_max_length=True and refused max_seq_length=None in each dataclass with such "
+            "a field: do so yourself if yours have them, or every batch shape compiles anew."
+        )
+        yield Change(Outcome.REVIEW, made.call, message)
+    elif any(literal(field_default(definition, "max_seq_length")) is None for definition in seen):
+        message = (
+            "The Neuron parser refused max_seq_length=None: give a length on the command line, or every batch shape "
+            "compiles anew."
+        )
+        yield Change(Outcome.REVIEW, made.call, message)
 
 
 def _files(module: Module, made: Arguments) -> Iterator[Change]:
@@ -203,6 +234,26 @@ def main():
             Outcome.REVIEW,
             Outcome.REVIEW,
         ),
+    ),
+    Case(
+        "dataclasses of another file, and a length that may be left out",
+        """from dataclasses import dataclass
+
+from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments
+from options import ModelArguments
+
+
+@dataclass
+class DataArguments:
+    max_seq_length: int = None
+
+
+first = NeuronHfArgumentParser((ModelArguments, NeuronTrainingArguments))
+first.set_defaults(average_tokens_across_devices=False, optim="sgd", report_to="none")
+second = NeuronHfArgumentParser((DataArguments, NeuronTrainingArguments))
+second.set_defaults(average_tokens_across_devices=False, optim="sgd", report_to="none")
+""",
+        outcomes=(Outcome.REVIEW,) * 6,
     ),
     Case(
         "a parser that is in no variable",

@@ -6,6 +6,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.releases import Era, era
 from neuron_codemods.targets import spelled
 from neuron_codemods.training.parallel import loads
+from neuron_codemods.training.precision import must_say_bf16
 from neuron_codemods.values import ORPO_CONFIG, SFT_CONFIG, Arguments, constant, is_copied, literal
 
 COMMON = {
@@ -56,7 +57,9 @@ def changed(module: Module, made: Arguments) -> dict[str, str]:
     wanted = {name: text for name, text in wanted.items() if name not in made.own}
     if not made.is_parsed:
         wanted = {name: text for name, text in wanted.items() if not _is_given(made, name)}
-        if constant(module, made.value("bf16")) is True and not made.has("use_cpu"):
+        if must_say_bf16(module, made):
+            wanted["bf16"] = "True"
+        if "True" in (wanted.get("bf16"), repr(constant(module, made.value("bf16")))) and not made.has("use_cpu"):
             wanted["use_cpu"] = ""
     return dict(sorted((spelled(module.project, name), text) for name, text in wanted.items()))
 

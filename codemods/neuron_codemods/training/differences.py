@@ -17,6 +17,7 @@ from neuron_codemods.releases import Era, bounds, era
 from neuron_codemods.targets import PADS_BY_ITSELF, precedes
 from neuron_codemods.training.defaults import may_be_tensor_parallel
 from neuron_codemods.training.parallel import trains, uses_lora
+from neuron_codemods.training.precision import may_use_bf16
 from neuron_codemods.values import (
     SFT_CONFIG,
     SFT_TRAINER,
@@ -25,7 +26,6 @@ from neuron_codemods.values import (
     all_arguments,
     constant,
     keyword,
-    literal,
     trainer_kind,
 )
 
@@ -118,25 +118,17 @@ def _general(module: Module) -> Iterator[str]:
     """What is to be said of every trainer."""
     if may_be_tensor_parallel(module):
         yield _AVERAGING
-    if _may_use_bf16(module) and not uses_lora(module):
+    if may_use_bf16(module) and not uses_lora(module):
         yield _BF16
     yield _ORDER
     if era(module) is not Era.OLD:
         yield _SEED
 
 
-def _may_use_bf16(module: Module) -> bool:
-    made = all_arguments(module)
-    given = [item.value("bf16") for item in made]
-    return any(item.is_parsed for item in made) or any(
-        value is not None and constant(module, value) is not False for value in given
-    )
-
-
 def _texts(module: Module) -> Iterator[str]:
     """What is to be said of every SFT trainer."""
     configs = [made for made in all_arguments(module) if made.native == SFT_CONFIG and not made.is_parsed]
-    packed = any(made.value("packing") is not None and literal(made.value("packing")) is True for made in configs)
+    packed = any(constant(module, made.value("packing")) is True for made in configs)
     padded = any(made.has("pad_to_multiple_of") for made in configs)
     first, last = bounds(module)
     if not packed and not padded:

@@ -18,8 +18,18 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.configuring import is_configured
 from neuron_codemods.training.parallel import Load, loads, sizes_text
+from neuron_codemods.training.precision import (
+    DTYPES,
+    held,
+    is_bf16_by_weights,
+    is_understood,
+    may_be_half,
+    may_use_bf16,
+    must_say_bf16,
+)
 from neuron_codemods.values import (
     UNKNOWN,
+    all_arguments,
     constant,
     dtype_text,
     has_splat,
@@ -40,9 +50,7 @@ RULE = Rule(
 
 CONFIG = "transformers.distributed.DistributedConfig"
 SIZES = "neuron_shim.parallel_sizes"
-_DTYPES = ("dtype", "torch_dtype")
 _FLASH = "flash_attention_2"
-_HALF = frozenset({"torch.bfloat16", "torch.float16"})
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -107,7 +115,7 @@ def _parallel_message(load: Load, had_device_map: bool) -> str:
 
 
 def _precision(module: Module, load: Load) -> Iterator[Change]:
-    found = keyword(load.call, *_DTYPES)
+    found = keyword(load.call, *DTYPES)
     full = dtype_text(module, "float32", load.call)
     if found is None:
         if has_splat(load.call):
@@ -117,17 +125,24 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
             yield Change(Outcome.REVIEW, load.call, message)
             return
         message = "Weights load in float32 as before; the native default is the checkpoint's own dtype."
-        yield Change(Outcome.REWRITTEN, load.call, message, (CallEdit(load.call, added=(("dtype", full),)),))
+        outcome = Outcome.REWRITTEN
+        if load.is_lora and load.is_trained and may_use_bf16(module):
+            outcome = Outcome.REVIEW
+            message += (
+                " With bf16=True the frozen base was cast to bf16 later: load it with dtype=torch.bfloat16 for half "
+                "the memory, and PEFT still keeps the adapters in float32."
+            )
+        yield Change(outcome, load.call, message, (CallEdit(load.call, added=(("dtype", full),)),))
         return
     edits: tuple[CallEdit | Edit, ...] = ()
     if found.arg != "dtype":
         edits = (rename_argument(load.call, found, "dtype"),)
-    held = _held(module, found.value)
-    if literal(held) is None:
+    dtype = held(module, found.value)
+    if literal(dtype) is None:
         message = "dtype=None meant float32, which is spelled out; natively it is the checkpoint's own dtype."
         yield Change(Outcome.REWRITTEN, found, message, (*edits, replace_value(load.call, found, full)))
         return
-    if load.is_trained and not load.is_lora and _may_be_none(held):
+    if load.is_trained and not load.is_lora and _may_be_none(dtype):
         message = (
             "None meant float32, which is spelled out. If this is a half precision, load in float32 and keep "
             "bf16=True: the old optimizer kept fp32 master weights, natively half precision weights are updated as "
@@ -136,8 +151,8 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
         text = f"{module.source.segment(found.value)} or {full}"
         yield Change(Outcome.REVIEW, found, message, (*edits, replace_value(load.call, found, text)))
         return
-    if not _may_be_half(module, held) or load.is_lora or not load.is_trained:
-        if load.is_lora and load.is_trained and _may_be_half(module, held):
+    if not may_be_half(module, dtype) or load.is_lora or not load.is_trained:
+        if load.is_lora and load.is_trained and may_be_half(module, dtype):
             message = (
                 "The frozen base keeps its dtype; PEFT keeps the adapters in float32, where they were cast with it."
             )
@@ -145,18 +160,21 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
         elif edits:
             yield Change(Outcome.REWRITTEN, found, "torch_dtype is called dtype.", edits)
         return
-    if not _is_understood(module, held):
+    if not is_understood(module, dtype):
         message = (
             "If this is a half precision, load in float32 and keep bf16=True: the old optimizer kept fp32 master "
             "weights, natively half precision weights are updated as they are."
         )
         yield Change(Outcome.REVIEW, found, message, edits)
         return
+    flag = "bf16=True"
+    if is_bf16_by_weights(module, load) and any(must_say_bf16(module, made) for made in all_arguments(module)):
+        flag = "bf16=True (added to the arguments)"
     message = (
-        "Weights load in float32 and bf16=True autocasts, which keeps fp32 master weights as the old optimizer did; "
+        f"Weights load in float32 and {flag} autocasts, which keeps fp32 master weights as the old optimizer did; "
         "natively bf16 weights at a small learning rate stop moving. It needs the memory of fp32 weights."
     )
-    yield Change(Outcome.REVIEW, found, message, (*edits, _value_edit(module, load, found, held, full)))
+    yield Change(Outcome.REVIEW, found, message, (*edits, _value_edit(module, load, found, dtype, full)))
 
 
 def _may_be_none(node: ast.expr) -> bool:
@@ -175,32 +193,12 @@ def _value_edit(module: Module, load: Load, found: ast.keyword, held: ast.expr, 
             calls = [other.call for other in loads(module)]
             if all(
                 isinstance(above := module.parent(use), ast.keyword)
-                and above.arg in _DTYPES
+                and above.arg in DTYPES
                 and module.parent(above) in calls
                 for use in uses
             ):
                 return Edit.replace(module.source.span(held), full)
     return replace_value(load.call, found, full)
-
-
-def _held(module: Module, node: ast.expr) -> ast.expr:
-    if isinstance(node, ast.Name):
-        binding = module.binding(node)
-        if binding is not None and binding.value is not None and len(binding.scope.bindings[binding.name]) == 1:
-            return binding.value
-    return node
-
-
-def _may_be_half(module: Module, node: ast.expr) -> bool:
-    return module.resolve(node) != "torch.float32" and literal(node) not in ("float32", None)
-
-
-def _is_understood(module: Module, node: ast.expr) -> bool:
-    """Whether an expression is plainly bf16, or bf16 or fp32 as a flag says."""
-    if isinstance(node, ast.IfExp):
-        branches = (node.body, node.orelse)
-        return all(_is_understood(module, branch) or not _may_be_half(module, branch) for branch in branches)
-    return module.resolve(node) == "torch.bfloat16" or literal(node) in ("bfloat16", "auto")
 
 
 # Attention and what is ignored ------------------------------------------------------------------------------------

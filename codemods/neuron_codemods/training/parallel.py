@@ -114,16 +114,34 @@ def _made(module: Module) -> Iterator[Kind | None]:
 
 @once
 def uses_lora(module: Module) -> bool:
-    """Whether a module trains adapters with PEFT."""
+    """Whether a module trains adapters with PEFT.
+
+    A configuration that is made and that no trainer of the module is given makes none.
+    """
+    makes_trainer = False
+    configs = []
     for call in module.calls:
         native = module.native(call.func) or ""
-        if native.startswith("peft.") and native.endswith(("Config", "get_peft_model")):
-            return True
-        if trainer_kind(module, call) is not None:
-            given = keyword(call, "peft_config")
-            if given is not None and literal(given.value) is not None:
+        if native.startswith("peft."):
+            if native.endswith("get_peft_model"):
                 return True
-    return False
+            if native.endswith("Config"):
+                configs.append(call)
+        if trainer_kind(module, call) is not None:
+            makes_trainer = True
+            given = keyword(call, "peft_config")
+            if given is not None and constant(module, given.value) is not None:
+                return True
+    return any(not makes_trainer or not _is_forgotten(module, call) for call in configs)
+
+
+def _is_forgotten(module: Module, call: ast.Call) -> bool:
+    """Whether the result of a call is assigned to a variable that nothing reads."""
+    statement = module.parent(call)
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return False
+    binding = module.binding(statement.targets[0])
+    return binding is not None and binding.value is call and not any(module.references(binding))
 
 
 def lazy_loads(module: Module) -> Iterator[tuple[ast.With, ast.withitem, ast.Call]]:

@@ -16,7 +16,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.releases import bounds
 from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import SFT_CONFIG, Arguments, all_arguments, literal, remove_argument
+from neuron_codemods.values import SFT_CONFIG, Arguments, all_arguments, constant, literal, remove_argument
 
 RULE = Rule(
     code="NM112",
@@ -38,7 +38,7 @@ def check(module: Module) -> Iterator[Change]:
 
 def _packing(module: Module, made: Arguments) -> Iterator[Change]:
     packing = made.value("packing")
-    if packing is None or literal(packing) in (False, None) or made.has("packing_strategy"):
+    if packing is None or constant(module, packing) in (False, None) or made.has("packing_strategy"):
         return
     edit = CallEdit(made.call, added=(("packing_strategy", '"wrapped"'),))
     _, last = bounds(module)

@@ -18,6 +18,7 @@ from neuron_codemods.releases import Era, era
 from neuron_codemods.training.configuring import is_configured
 from neuron_codemods.training.defaults import changed, is_copy
 from neuron_codemods.training.parallel import trains
+from neuron_codemods.training.precision import must_say_bf16
 from neuron_codemods.values import Arguments, all_arguments
 
 RULE = Rule(
@@ -56,11 +57,15 @@ def _spell_out(module: Module, made: Arguments, wanted: dict[str, str]) -> Itera
         wanted = {**wanted, "use_cpu": f'{local_name(module, DEVICE)}().type == "cpu"'}
         requires = (DEVICE,)
     if wanted:
-        message = f"Old defaults are spelled out: {', '.join(name for name in wanted if name != 'use_cpu')}."
+        said = must_say_bf16(module, made)
+        names = [name for name in wanted if name != "use_cpu" and not (said and name == "bf16")]
+        told = [f"Old defaults are spelled out: {', '.join(names)}."] if names else []
+        if said:
+            told.append("bf16=True computes in bf16, as the weights did, which are float32 now.")
         if requires:
-            message += " use_cpu lets bf16=True start on a machine without an accelerator."
+            told.append("use_cpu lets bf16=True start on a machine without an accelerator.")
         yield Change(
-            Outcome.REWRITTEN, made.call, message, (CallEdit(made.call, added=tuple(wanted.items())),), requires
+            Outcome.REWRITTEN, made.call, " ".join(told), (CallEdit(made.call, added=tuple(wanted.items())),), requires
         )
 
 
@@ -84,6 +89,33 @@ def _ambiguous(made: Arguments) -> Iterator[Change]:
 
 
 CASES = (
+    Case(
+        "weights that were bf16 by themselves",
+        """import torch
+from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from optimum.neuron.models.training import NeuronModelForCausalLM
+
+args = NeuronTrainingArguments(output_dir="out", optim="sgd", report_to="none", evaluation_strategy="no")
+model = NeuronModelForCausalLM.from_pretrained("my/model", args.trn_config, dtype=torch.bfloat16)
+""",
+        """import torch
+from optimum.neuron import NeuronTrainer, NeuronTrainingArguments
+from optimum.neuron.models.training import NeuronModelForCausalLM
+from neuron_shim import neuron_device
+
+args = NeuronTrainingArguments(
+    output_dir="out",
+    optim="sgd",
+    report_to="none",
+    evaluation_strategy="no",
+    average_tokens_across_devices=False,
+    bf16=True,
+    use_cpu=neuron_device().type == "cpu",
+)
+model = NeuronModelForCausalLM.from_pretrained("my/model", args.trn_config, dtype=torch.bfloat16)
+""",
+        (Outcome.REWRITTEN,),
+    ),
     Case(
         "what was left out",
         """from optimum.neuron import NeuronTrainer, NeuronTrainingArguments

@@ -201,3 +201,13 @@ def test_exports_that_other_files_know(line: str, folders: list[tuple[str, str]]
 )
 def test_commands_in_python(code: str, is_told: bool) -> None:
     assert [finding.code for finding in migrate(code).findings] == ["NM407"] * is_told
+
+
+@pytest.mark.parametrize("use", ['"$dst"', "${dst}/config.json", "$dst"])
+def test_a_folder_that_is_used_under_another_spelling_of_its_variable(use: str) -> None:
+    assert_left(f'optimum-cli neuron consolidate "$1" "${{dst}}"\npython serve.py {use}\n', "has nothing left to do")
+
+
+def test_a_folder_that_a_longer_variable_names() -> None:
+    text = 'optimum-cli neuron consolidate "$1" "${dst}"\npython serve.py "$dst_old" "${dst2}"\n'
+    assert becomes(text) == 'python serve.py "$dst_old" "${dst2}"\n'

@@ -355,3 +355,69 @@ def test_a_parser_in_a_one_line_block_keeps_its_defaults_to_itself() -> None:
     (line,) = [line for line in migrate(IMPORTS + body).text.splitlines() if "set_defaults" in line]
 
     assert line.startswith("if True: parser = HfArgumentParser(TrainingArguments); parser.set_defaults(")
+
+
+LORA = """\
+from optimum.neuron import NeuronSFTConfig, NeuronSFTTrainer, NeuronTrainer
+from optimum.neuron.distributed import lazy_load_for_parallelism
+from peft import LoraConfig
+from transformers import AutoModelForCausalLM
+
+with lazy_load_for_parallelism(tensor_parallel_size=8):
+    model = AutoModelForCausalLM.from_pretrained("m")
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(
+            "lora = LoraConfig(r=8)\nNeuronSFTTrainer(model, NeuronSFTConfig('o'), peft_config=lora)\n",
+            "tp_size=1",
+            id="adapters",
+        ),
+        pytest.param(
+            "lora = LoraConfig(r=8)\nNeuronSFTTrainer(model, NeuronSFTConfig('o'), peft_config=None)\n",
+            'tp_size=8, model="m"',
+            id="a configuration that is left over",
+        ),
+        pytest.param(
+            "lora = None\nNeuronSFTTrainer(model, NeuronSFTConfig('o'), peft_config=lora)\n",
+            'tp_size=8, model="m"',
+            id="a variable that is None",
+        ),
+        pytest.param(
+            "lora = LoraConfig(r=8)\nmodel.add_adapter(lora)\nNeuronTrainer(model)\n",
+            "tp_size=1",
+            id="a configuration that something else is given",
+        ),
+        pytest.param(
+            "configs = {}\nconfigs['lora'] = LoraConfig(r=8)\nNeuronTrainer(model)\n",
+            "tp_size=1",
+            id="a configuration in no variable",
+        ),
+        pytest.param("lora = LoraConfig(r=8)\n", "tp_size=1", id="a file that makes no trainer"),
+    ],
+)
+def test_adapters_are_told_by_their_use(body: str, expected: str) -> None:
+    assert sizes(body, LORA) == [expected]
+
+
+def test_the_frozen_base_of_adapters_is_told_to_be_larger() -> None:
+    body = "NeuronSFTTrainer(model, NeuronSFTConfig('o', bf16=True), peft_config=LoraConfig(r=8))\n"
+    assert "load it with dtype=torch.bfloat16 for half the memory" in messages(body, Outcome.REVIEW, LORA)
+    assert "half the memory" not in messages(body.replace("bf16=True", "bf16=False"), Outcome.REVIEW, LORA)
+
+
+def test_weights_in_bf16_make_the_arguments_say_so() -> None:
+    body = """\
+import torch
+
+a = NeuronTrainingArguments("o")
+m = NeuronModelForCausalLM.from_pretrained("m", a.trn_config, dtype=torch.bfloat16)
+"""
+    assert "bf16=True (added to the arguments) autocasts" in messages(body, Outcome.REVIEW)
+    assert "bf16=True" in migrate(IMPORTS + body).text
+    given = body.replace('"o"', '"o", bf16=flag')
+    assert "bf16=True autocasts" in messages(given, Outcome.REVIEW)
+    assert "bf16=True" not in migrate(IMPORTS + given).text

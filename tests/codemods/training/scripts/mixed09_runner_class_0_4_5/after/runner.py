@@ -14,7 +14,7 @@ except ImportError:
 
 if TYPE_CHECKING:
     pass
-from neuron_shim import configure, parallel_sizes
+from neuron_shim import configure, neuron_device, parallel_sizes
 from transformers.distributed import DistributedConfig
 
 configure()
@@ -85,11 +85,13 @@ def main(model_id, data, out):
         gradient_accumulation_steps=2,
         logging_steps=1,
         save_strategy="no",
+        bf16=True,
         log_level="info",
         log_level_replica="critical",
         optim="adamw_torch",
         per_device_eval_batch_size=1,
         report_to="all",
+        use_cpu=neuron_device().type == "cpu",
     )
     Runner(model_id, data, args).run()
 
