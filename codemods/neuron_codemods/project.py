@@ -120,8 +120,8 @@ class Around:
 
     @cached_property
     def is_of_neuron(self) -> bool:
-        """Whether it names Optimum Neuron."""
-        return re.search(r"optimum[.-]neuron|neuronx?\b", self.text) is not None
+        """Whether it names Optimum Neuron, or a variable that only Neuron reads."""
+        return re.search(r"optimum[.-]neuron|neuronx?\b|\bNEURON_", self.text) is not None
 
 
 @dataclass(frozen=True)

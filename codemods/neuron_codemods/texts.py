@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neuron_codemods import engine, kinds, markers, needles, registry
+from neuron_codemods.data import variables
 from neuron_codemods.edits import Edit, apply, without_lost
 from neuron_codemods.file.markers_left import RULE as MARKER_LEFT
 from neuron_codemods.file.unread import RULE as UNREAD
@@ -415,7 +416,7 @@ def concerned(kind: str, text: str, project: Project) -> bool:
     data = text.encode("utf-8", "surrogatepass")
     if kind == "python":
         return needles.concerns(data)
-    if project.around.is_of_neuron and (b"XLA_" in data or b"PJRT_DEVICE" in data):
+    if project.around.is_of_neuron and any(name in data for name in variables.needles()):
         return True
     row = next((row for row in kinds.KINDS if row.name == kind), None)
     return row is not None and (row.concerns(data) or (row.may_launch(data) and project.names_in(text)))

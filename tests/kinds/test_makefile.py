@@ -171,3 +171,16 @@ def test_other_lines_stay(lines: list[str], newline: str, ends: bool) -> None:
         line for line in lines if line.startswith(kept)
     ]
     assert migration.changed or all(finding.outcome is Outcome.MANUAL for finding in migration.findings)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("export PJRT_DEVICE=1 && torchrun train.py --zero_1", "HF_DEACTIVATE_ASYNC_LOAD=1 torchrun train.py"),
+        ("export A=1 XLA_B=1 ; export PJRT_DEVICE=1", "export A=1 ;"),
+        ("env PJRT_DEVICE=1 torchrun train.py $(X)", "torchrun train.py $(X)"),
+        ("cd x; \\\n\t  export PJRT_DEVICE=1; \\\n\t  ls", "cd x; \\\n\t  ls"),
+    ],
+)
+def test_what_a_recipe_exports(before: str, after: str) -> None:
+    assert makefile(f"# neuron\nall:\n\t{before}\n") == f"# neuron\nall:\n\t{after}\n"

@@ -508,3 +508,72 @@ def test_flags_go_wherever_lines_break(holder: str, words: list[tuple[str, str]]
 )
 def test_templates_in_commands(before: str, after: str) -> None:
     assert migrate_text("shell", f"{before}\n").text == f"{after}\n"
+
+
+CACHE = "TORCH_NEURONX_NEFF_CACHE_DIR"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("env XLA_USE_BF16=0 NEURON_FUSE_SOFTMAX=1 torchrun a.py", "torchrun a.py"),
+        ("srun env XLA_USE_BF16=0 torchrun a.py", "srun torchrun a.py"),
+        ("env -i XLA_USE_BF16=0 torchrun a.py", "env -i torchrun a.py"),
+        ("env -C /x -u XLA_USE_BF16 torchrun a.py", "env -C /x torchrun a.py"),
+        ("env -u XLA_USE_BF16 --unset=PJRT_DEVICE torchrun a.py", "torchrun a.py"),
+        ("env XLA_USE_BF16=0", "env"),
+        ("env -u", "env -u"),
+        ("env -u NEURON_CC_FLAGS torchrun a.py", "env -u NEURON_CC_FLAGS torchrun a.py"),
+        ("sudo -u me XLA_USE_BF16=0 A=1 torchrun a.py", "sudo -u me A=1 torchrun a.py"),
+        ('docker run -e "XLA_USE_BF16=0" -e X="a b" --env=PJRT_DEVICE=x -e', 'docker run -e X="a b" -e'),
+        ("docker run --env NEURON_COMPILE_CACHE_URL i", f"docker run --env {CACHE} i"),
+        ('docker run -e NEURON_CC_FLAGS="--cache_dir=/x" i', f"docker run -e {CACHE}=/x i"),
+        (
+            'podman run -e "NEURON_CC_FLAGS=-O1 --cache_dir=/x" i',
+            f'podman run -e "NEURON_CC_FLAGS=-O1" -e {CACHE}=/x i',
+        ),
+        ("docker run -e NEURON_CC_FLAGS=--retry_failed_compilation i", "docker run i"),
+        ("docker run -e A='x -e XLA_USE_BF16=1' i", "docker run -e A='x -e XLA_USE_BF16=1' i"),
+        ('A=(-e XLA_USE_BF16=0 -e B=1)\ndocker run "${A[@]}" i', 'A=(-e B=1)\ndocker run "${A[@]}" i'),
+        ('A="-e PJRT_DEVICE"\ndocker run $A i\ndocker run $A j', 'A=""\ndocker run $A i\ndocker run $A j'),
+        ("srun --export=XLA_USE_BF16=0,PJRT_DEVICE=x,A=2,XLA_B=1 ls", "srun --export=A=2 ls"),
+        ('srun --export "ALL,XLA_USE_BF16=0" ls', 'srun --export "ALL" ls'),
+        (
+            'srun --export=ALL,NEURON_CC_FLAGS="-O1 --cache_dir=/x" ls',
+            f'srun --export=ALL,NEURON_CC_FLAGS="-O1",{CACHE}=/x ls',
+        ),
+        ('srun --export=ALL,A="x,XLA_USE_BF16=1" ls', 'srun --export=ALL,A="x,XLA_USE_BF16=1" ls'),
+        ("#SBATCH -N 1 --export=ALL,XLA_USE_BF16=0,B=1", "#SBATCH -N 1 --export=ALL,B=1"),
+        ("# use --export=ALL,XLA_USE_BF16=0", "# use --export=ALL,XLA_USE_BF16=0"),
+        ("apptainer exec --env XLA_USE_BF16=0,B=1 i.sif ls", "apptainer exec --env B=1 i.sif ls"),
+        ('kubectl run x --env="XLA_USE_BF16=0" --env="B=1"', 'kubectl run x --env="B=1"'),
+        ("mpirun -x XLA_USE_BF16 -x FI_PROVIDER ls", "mpirun -x FI_PROVIDER ls"),
+    ],
+)
+def test_variables_in_the_words_of_commands(before: str, after: str) -> None:
+    assert shell(f"# Neuron\n{before}\n") == f"# Neuron\n{after}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("srun --export=XLA_USE_BF16=0 ls", "Take this out of what depends on it"),
+        ("docker run -e NEURON_COMPILE_CACHE_URL=s3://x/y i", "it cannot lie in S3"),
+        ("docker run -e HF_NUM_CORES=2 i", "serve with vLLM instead"),
+    ],
+)
+def test_variables_in_the_words_of_commands_that_are_for_a_person(text: str, said: str) -> None:
+    found = findings(f"# Neuron\n{text}\n", "NM404")
+    assert [(finding.outcome.value, said in finding.message) for finding in found] == [("manual", True)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("cd x; \\\n  export PJRT_DEVICE=1; \\\n  ls", "cd x; \\\n  ls"),
+        ("export PJRT_DEVICE=1; \\\n  ls", "ls"),
+        ("if a; then \\\n  export PJRT_DEVICE=1; \\\n  unset XLA_B; \\\nfi", "if a; then \\\n  :; \\\nfi"),
+    ],
+)
+def test_a_statement_goes_from_a_continued_line(before: str, after: str) -> None:
+    assert shell(f"# Neuron\n{before}\n") == f"# Neuron\n{after}\n"

@@ -214,3 +214,13 @@ def test_files_of_training_arguments() -> None:
     )
     kept = [line for line in migrate_text("yaml", text, project=own).text.splitlines() if not line.startswith("#")]
     assert kept == text.splitlines()
+
+
+def test_options_of_the_compiler_become_a_variable_of_its_own() -> None:
+    before = "env:\n  - name: NEURON_CC_FLAGS\n    value: --cache_dir=/x -O1\n  - name: HF_NUM_CORES\n    value: '2'\n"
+    migration = migrate_text("yaml", before)
+    assert yaml.safe_load(migration.text)["env"][:2] == [
+        {"name": "NEURON_CC_FLAGS", "value": "-O1"},
+        {"name": "TORCH_NEURONX_NEFF_CACHE_DIR", "value": "/x"},
+    ]
+    assert [finding.outcome for finding in migration.findings] == [Outcome.REVIEW, Outcome.MANUAL]

@@ -74,3 +74,9 @@ def variable(name: str) -> Variable | None:
     """The row of an environment variable: its own, or the first whose pattern it fits."""
     exact = next((row for row in variables() if row.name == name), None)
     return exact or next((row for row in variables() if fnmatchcase(name, row.name)), None)
+
+
+@cache
+def needles() -> tuple[bytes, ...]:
+    """What a text holds that sets or reads a variable which is not read as before."""
+    return tuple(row.name.rstrip("*").encode() for row in variables() if not row.is_kept)

@@ -128,6 +128,7 @@ KINDS: tuple[Kind, ...] = (
         needles=(*_WORDS, b"trn1", b"inf2"),
         launches=(b"torchrun", b"accelerate", b"python"),
     ),
+    Kind("env", "files of environment variables", (".env",), (".env", ".env.*", "env.list"), needles=_WORDS),
     Kind("setup_cfg", "setup.cfg", files=("setup.cfg",), needles=_PACKAGES),
     Kind("pyproject", "pyproject.toml", files=("pyproject.toml", "Pipfile"), needles=_PACKAGES),
     Kind("lock", "lock files", files=_LOCKS, needles=_PACKAGES),

@@ -34,7 +34,7 @@ _PART = re.compile(r"((?s:.+?)(?:[ \t]#:(\d+)\r?(?:\n|\Z)|\Z))")
 """A part of the script up to the comment by which it is known: the number of its line."""
 _TRAILING = re.compile(r"[ \t]+(?=[\r\n]|\Z)")
 """What stood before a word that is gone."""
-_WORD = re.compile(r"(?m:^[ \t]*(?:#.*|export \w+=[^\"'\n]*)\n)|\$\{\w+\}|=[\"']|[\"'\n\t]|[^\S\n\t]+|[^\s\"'=$]+|.")
+_WORD = re.compile(r"(?m:^[ \t]*(?:#.*|export \w+=[^\"'\n#]*)\n)|\$\{\w+\}|=[\"']|[\"'\n\t]|[^\S\n\t]+|[^\s\"'=$]+|.")
 
 
 def parse(text: str, path: str) -> Makefile:

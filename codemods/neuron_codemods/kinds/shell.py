@@ -411,6 +411,8 @@ class Shell(Parsed):
         alone = not self.text[line_start:start].strip() and (
             not self.text[stop:line_end].strip() or self.text[stop:line_end].startswith("#")
         )
+        if not self.text[line_start:start].strip() and self.text[stop:line_end].strip() == "\\":
+            return self._continued(body, start, end, line_end)
         if not alone:
             stand_in = ":; " if self.text[end:stop].strip() else ": "
             return Edit(start, stop, lambda _: stand_in if self._empties(body) else "", deletes=True)
@@ -427,6 +429,16 @@ class Shell(Parsed):
             return "" if self._blank_above(first) else self.text[line_end:blank]
 
         return Edit(first, blank, left, deletes=True)
+
+    def _continued(self, body: Any, start: int, end: int, line_end: int) -> Edit:
+        """Take away a statement that has its line in a command of several: the next one takes its place."""
+        following = line_end + len(self.indentation(line_end))
+
+        def left(_: str) -> str:
+            is_needed = body.type != "program" and self._empties(body) and self._is_last_gone(body, start)
+            return f":{self.text[end:following]}" if is_needed else ""
+
+        return Edit(start, following, left, deletes=True)
 
     def _empties(self, body: Any) -> bool:
         """Whether all statements of a block go."""

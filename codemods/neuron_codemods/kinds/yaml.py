@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from neuron_codemods.kinds.exported import exported
 from neuron_codemods.model import Position, SourceError
 from neuron_codemods.source import Text, Token
 from neuron_codemods.texts import Lines, Parsed, Region
@@ -266,18 +267,7 @@ class Yaml(Parsed):
         line, last = self.line_start(start), self.line_end(max(end - 1, start))
         if self.text[line:start].strip() or not _NAME.fullmatch(name) or "\n" in value:
             return
-        command = f"export {name}={shlex.quote(value)}\n"
-
-        item = self.text[line:last]
-
-        def restore(new: str, _: Sequence[str]) -> str:
-            """An item for each variable, below the comments of this tool."""
-            newline, indentation = self.newline(line), self.indentation(line)
-            marks = [indentation + text + newline for text in new.splitlines() if text.startswith("#")]
-            pairs = [word.partition("=") for word in shlex.split(new, comments=True)[1:]]
-            return "".join((*marks, *(_renamed(item, (name, value), (other, said)) for other, _, said in pairs)))
-
-        yield Region("shell", line, last, command, restore, self._fixed(start))
+        yield exported(self, (line, last), start, name, value)
 
     def _plain(self, node: Node) -> str:
         text = self.text[slice(*self.tree.span(node))].strip()
@@ -321,13 +311,6 @@ def _end(node: Node) -> int:
 
 def _inside(node: Node, outer: Node) -> bool:
     return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
-
-
-def _renamed(item: str, old: tuple[str, str], new: tuple[str, str]) -> str:
-    """An item of an environment with another name and another value."""
-    before, _, behind = item.partition(old[0])
-    head, _, rest = behind.partition(old[1])
-    return before + new[0] + head + new[1] + rest
 
 
 def _written(text: str, *, quoted: bool) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 
 from neuron_codemods.data.variables import CACHE, FLAGS, Variable, variable
 from neuron_codemods.edits import Edit
-from neuron_codemods.kinds.shell import Assignment, Shell
+from neuron_codemods.kinds.shell import Assignment, Shell, Word
+from neuron_codemods.launch.environment_words import Told, told
 from neuron_codemods.launch.lines import is_of_neuron
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import Project
@@ -38,10 +39,11 @@ _WRAPPER_OPTION = re.compile(
 def check(shell: Shell, project: Project) -> Iterator[Change]:
     if not is_of_neuron(shell, project):
         return
-    for assignment in shell.assignments:
+    found: list[Assignment | Told] = [*shell.assignments, *told(shell, _is_taken_out)]
+    for assignment in found:
         row = variable(assignment.name)
         if row is not None:
-            yield from _change(shell, assignment, row)
+            yield from _change(shell, assignment, row, project.around.text or shell.text)
     for node in shell.walk():
         if node.type == "unset_command":
             yield from _unset(shell, node)
@@ -49,18 +51,19 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
             yield from _exported(shell, node)
 
 
-def _change(shell: Shell, assignment: Assignment, row: Variable) -> Iterator[Change]:
+def _change(shell: Shell, assignment: Assignment | Told, row: Variable, whole: str) -> Iterator[Change]:
     span, name = (assignment.start, assignment.end), assignment.name
     message = row.message(name)
     if row.is_kept:
         return
     if name == FLAGS:
-        yield from _flags(shell, assignment)
+        if assignment.value is not None:
+            yield from _flags(shell, assignment, assignment.value, whole)
     elif row.is_manual:
         yield Change(Outcome.MANUAL, span, message)
     elif _is_used(shell, assignment) and row.name not in _FOLDED:
         yield Change(Outcome.MANUAL, span, f"It is used below: change that with it. {message}")
-    elif row.native and assignment.value.raw.strip("\"'").startswith("s3:"):
+    elif row.native and assignment.value is not None and assignment.value.raw.strip("\"'").startswith("s3:"):
         yield Change(Outcome.MANUAL, span, message)
     elif row.native:
         edit = Edit.replace((assignment.start, assignment.start + len(name)), row.native)
@@ -69,12 +72,14 @@ def _change(shell: Shell, assignment: Assignment, row: Variable) -> Iterator[Cha
         yield _gone(shell, assignment, row, message)
 
 
-def _gone(shell: Shell, assignment: Assignment, row: Variable, message: str) -> Change:
+def _gone(shell: Shell, assignment: Assignment | Told, row: Variable, message: str) -> Change:
     span, edit = (assignment.start, assignment.end), _taken_out(shell, assignment)
     if edit is None:
         return Change(Outcome.MANUAL, span, f"Take this out of what depends on it. {message}")
-    told = row.name not in _BF16 or "--bf16" not in shell.text
-    return Change(row.gone(assignment.value.value) if told else Outcome.REWRITTEN, span, message, (edit,))
+    outcome = Outcome.REWRITTEN
+    if assignment.value is not None and not (row.name in _BF16 and "--bf16" in shell.text):
+        outcome = row.gone(assignment.value.value)
+    return Change(outcome, span, message, (edit,))
 
 
 _BF16 = ("XLA_USE_BF16", "XLA_DOWNCAST_BF16")
@@ -83,26 +88,27 @@ _FOLDED = ("NEURON_EXTRACT_GRAPHS_ONLY", "NEURON_PARALLEL_COMPILE")
 """Their uses are another rule's."""
 
 
-def _is_used(shell: Shell, assignment: Assignment) -> bool:
+def _is_used(shell: Shell, assignment: Assignment | Told) -> bool:
     """Whether a variable is expanded anywhere but in its own assignments."""
+    if isinstance(assignment, Told):
+        return False  # the command sees it, not this script
     own = [(other.start, other.end) for other in shell.assigned(assignment.name)]
     found = re.finditer(rf"\$(?:{assignment.name}\b|\{{{assignment.name}\b)", shell.text)
     return any(not any(start <= match.start() < end for start, end in own) for match in found)
 
 
-def _flags(shell: Shell, assignment: Assignment) -> Iterator[Change]:
-    value = assignment.value
+def _flags(shell: Shell, assignment: Assignment | Told, value: Word, whole: str) -> Iterator[Change]:
     found = list(_WRAPPER_OPTION.finditer(shell.text, value.start, value.end))
     if not found:
         return
-    left = _WRAPPER_OPTION.sub("", value.raw).strip("\"' ")
+    left = _left(value.raw)
     span = (assignment.start, assignment.end)
     folder = next((match["folder"] for match in found if match["folder"]), "")
-    around = assignment.node.parent.type
-    named = re.fullmatch(r"[\w./~-]+", folder) and not re.search(_CACHES, shell.text) and around != _SEVERAL
-    message = f"Options of the old compiler wrapper go. {CACHE} names the folder of compiled graphs."
+    around = assignment.node.parent.type if isinstance(assignment, Assignment) else "command"
+    named = re.fullmatch(r"[\w./~-]+", folder) and not re.search(_CACHES, whole) and around != _SEVERAL
+    message = f"Options of the old compiler wrapper go.{f' {_FOLDER}' if folder else ''}"
     cache = f"{CACHE}={folder}" if named else ""
-    if left in ("", f"${FLAGS}", f"${{{FLAGS}}}"):
+    if not left:
         exported = around in ("declaration_command", "command")
         edit = Edit.replace(span, cache if exported else f"export {cache}") if named else _taken_out(shell, assignment)
         edits: tuple[Edit, ...] = (edit,) if edit is not None else ()
@@ -112,18 +118,27 @@ def _flags(shell: Shell, assignment: Assignment) -> Iterator[Change]:
     yield Change(Outcome.REVIEW if edits else Outcome.MANUAL, span, message, edits)
 
 
+_FOLDER = f"{CACHE} names the folder of compiled graphs."
 _SEVERAL = "variable_assignments"
 """A statement of the form ``A=1 B=2``."""
 _CACHES = rf"{CACHE}|NEURON_COMPILE_CACHE_URL"
 
 
-def _beside(shell: Shell, assignment: Assignment, cache: str) -> Edit:
+def _beside(shell: Shell, assignment: Assignment | Told, cache: str) -> Edit:
     """One more variable: exported on a line of its own below one that has its line, else in the same statement."""
+    if isinstance(assignment, Told):
+        return Edit.insert(assignment.after, assignment.another + cache)
     start, stop = shell.line_start(assignment.start), shell.line_end(assignment.end)
     before, behind = shell.text[start : assignment.start], shell.text[assignment.end : stop]
     if re.fullmatch(r"[ \t]*(?:export )?", before) and re.fullmatch(r"(?:[ \t]+#.*)?\r?\n", behind):
         return Edit.insert(stop, f"{shell.indentation(start)}export {cache}{shell.newline(start)}")
     return Edit.insert(assignment.end, f" {cache}")
+
+
+def _left(flags: str) -> str:
+    """What is left of the options for the compiler; nothing where they are those from before."""
+    left = _WRAPPER_OPTION.sub("", flags).strip("\"' ")
+    return "" if left in (f"${FLAGS}", f"${{{FLAGS}}}") else left
 
 
 def _with_space(shell: Shell, match: re.Match[str], end: int) -> tuple[int, int]:
@@ -139,8 +154,10 @@ def _with_space(shell: Shell, match: re.Match[str], end: int) -> tuple[int, int]
     return start, stop
 
 
-def _taken_out(shell: Shell, assignment: Assignment) -> Edit | None:
+def _taken_out(shell: Shell, assignment: Assignment | Told) -> Edit | None:
     """Take an assignment out of its statement, or the statement away."""
+    if isinstance(assignment, Told):
+        return assignment.removal
     node = assignment.node
     parent = node.parent
     if parent.type in ("command", _SEVERAL):
@@ -182,6 +199,10 @@ def _goes(shell: Shell, node: Any) -> bool:
 def _is_gone(name: str) -> bool:
     row = variable(name)
     return row is not None and not (row.is_kept or row.is_manual or row.native)
+
+
+def _is_taken_out(name: str, value: str) -> bool:
+    return _is_gone(name) or (name == FLAGS and not _left(value) and "cache" not in value and value != "")
 
 
 def _unset(shell: Shell, node: Any) -> Iterator[Change]:
@@ -233,8 +254,37 @@ torchrun train.py --bf16
         'if [ "$FUSE" = 1 ]; then\n    :\nfi\n',
         (Outcome.REWRITTEN,),
     ),
+    Case(
+        "in the words of a command",
+        """srun --export=ALL,XLA_USE_BF16=0,FI_PROVIDER=efa env NEURON_FUSE_SOFTMAX=1 torchrun train.py
+docker run --rm \\
+  -e NEURON_CUSTOM_SILU=1 \\
+  -e NEURON_COMPILE_CACHE_URL=/cache \\
+  image
+mpirun -np 2 -x FI_PROVIDER -x NEURON_FUSE_SOFTMAX env -u PJRT_DEVICE X=1 python train.py
+""",
+        """srun --export=ALL,FI_PROVIDER=efa torchrun train.py
+docker run --rm \\
+  -e TORCH_NEURONX_NEFF_CACHE_DIR=/cache \\
+  image
+mpirun -np 2 -x FI_PROVIDER env X=1 python train.py
+""",
+        (
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+            Outcome.REVIEW,
+            Outcome.REWRITTEN,
+            Outcome.REWRITTEN,
+        ),
+    ),
     Case("what the runtime reads", "export NEURON_RT_LOG_LEVEL=INFO\nexport NEURON_CC_FLAGS=-O1\n"),
     Case("another variable", "# Neuron\nexport MY_XLA_USE_BF16=1\n"),
     Case("another machine", "PJRT_DEVICE=TPU XLA_USE_BF16=1 python train.py\n"),
     Case("a comment", "# export XLA_USE_BF16=1\n"),
+    Case(
+        "what a command is told of the network",
+        "# Neuron\nmpirun -x FI_PROVIDER=efa env -i PATH=/bin python train.py\n",
+    ),
+    Case("words that are printed", "# Neuron\necho docker run -e XLA_USE_BF16=1 image\n"),
 )
