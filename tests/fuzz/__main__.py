@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 
-from . import campaign
+from . import campaign, corpus
 
 
 def main() -> int:
@@ -16,7 +16,11 @@ def main() -> int:
     parser.add_argument("--seed", default="0", help="the first half of each program's own seed (0)")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes (1)")
     parser.add_argument("--only", nargs="*", help="seeds of single programs, as the log names them")
+    parser.add_argument("--renew", action="store_true", help="write corpus.jsonl anew, which changes all seeds")
     given = parser.parse_args()
+    if given.renew:
+        corpus.renew()
+        return 0
     started = time.monotonic()
     done = refused = 0
     contracts: Counter[str] = Counter()

@@ -97,8 +97,8 @@ def _uses(rng: random.Random) -> str:
     """Imports from the table of names, and what a script may do with them."""
     lines = []
     names = []
-    for row in rng.sample(pieces.symbols(), rng.choice((1, 1, 2, 3))):
-        line, name = _imported(row.module, row.name, rng)
+    for symbol in rng.sample(pieces.symbols(), rng.choice((1, 1, 2, 3))):
+        line, name = _imported(*symbol, rng)
         lines.append(line)
         names.append(name)
     for _ in range(rng.randint(1, 5)):

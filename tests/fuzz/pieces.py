@@ -7,38 +7,32 @@ import itertools
 from functools import cache
 from pathlib import Path
 
-from neuron_codemods.data import DROP, OWNERS, Symbol, all_symbols, keywords
-from neuron_codemods.registry import rules
 from neuron_codemods.source import Text, parse_module
 
-TESTS = Path(__file__).parents[1]
+from .corpus import rows
 
 
 @cache
 def cases(kind: str = "python") -> tuple[str, ...]:
     """The texts before and after of every case of one kind of text; notebooks are made of Python ones."""
-    found = [case for entry in rules() if entry.rule.kind == kind for case in entry.cases]
-    return tuple(dict.fromkeys(text for case in found for text in (case.before, case.expected)))
+    return tuple(row["text"] for row in rows() if row["kind"] == kind)
 
 
-@cache
 def scripts() -> tuple[str, ...]:
     """The scripts that other tests migrate, as they were before."""
-    paths = sorted(TESTS.glob("**/scripts/**/*.py"))
-    return tuple(path.read_text() for path in paths if "after" not in path.parts)
+    return cases("script")
 
 
 @cache
-def symbols() -> tuple[Symbol, ...]:
-    """The names of Optimum Neuron that can be written in an import."""
-    return tuple(row for row in all_symbols() if row.name.isidentifier())
+def symbols() -> tuple[tuple[str, str], ...]:
+    """The modules and names of Optimum Neuron that can be written in an import."""
+    return tuple((row["module"], name) for row in rows() if row["kind"] == "names" for name in row["names"])
 
 
 @cache
 def all_keywords() -> tuple[str, ...]:
     """The keywords that any object of Optimum Neuron took."""
-    names = (name for owner in OWNERS for name in keywords(owner))
-    return tuple(sorted({name for name in names if name.isidentifier() and name != DROP}))
+    return tuple(name for row in rows() if row["kind"] == "keywords" for name in row["names"])
 
 
 def chunks(text: str) -> list[str]:
