@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, product
 
 from neuron_codemods import imports, markers, registry, selection, statements
 from neuron_codemods.edits import (
@@ -251,11 +251,12 @@ def _marker_line(item: Found) -> str:
 
 def _edits(module: Module, found: Sequence[Found], settings: Settings) -> list[Edit]:
     by_kind: dict[type, list] = defaultdict(list)  # type: ignore[type-arg]
-    required: list[tuple[str, ast.AST]] = []
+    required: list[tuple[str, imports.Use]] = []
     for item in found:
         for edit in item.change.edits:
             by_kind[type(edit)].append(edit)
-        required += [(native, item.change.node) for native in item.change.requires]
+        if item.change.requires:
+            required += product(item.change.requires, imports.uses_in(module, item.change))
     plan = imports.Plan(module)
     edits, removed = plan.build(
         by_kind[RenameImport],

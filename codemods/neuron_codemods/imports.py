@@ -11,7 +11,18 @@ from itertools import chain
 from pathlib import PurePath
 
 from neuron_codemods import markers, statements
-from neuron_codemods.edits import Edit, EraseAttribute, EraseImport, RenameAttribute, RenameImport, RenameStar
+from neuron_codemods.edits import (
+    AnyEdit,
+    CallEdit,
+    Change,
+    Edit,
+    EraseAttribute,
+    EraseImport,
+    InsertLines,
+    RenameAttribute,
+    RenameImport,
+    RenameStar,
+)
 from neuron_codemods.module import Module, once
 from neuron_codemods.scopes import BUILTINS, Binding, Reference, Scope
 
@@ -37,6 +48,15 @@ class Imported:
     @property
     def text(self) -> str:
         return self.name if self.local == self.name else f"{self.name} as {self.local}"
+
+
+@dataclass(frozen=True)
+class Use:
+    """A place from which on new text uses a name that must be imported."""
+
+    offset: int
+    node: ast.AST
+    """What stands there, or around it."""
 
 
 @dataclass(eq=False)
@@ -192,8 +212,8 @@ class Plan:
         self.sites: dict[ast.stmt, _Site] = {}
         self.edits: list[Edit] = []
         self.removed: list[ast.stmt] = []
-        self.required: dict[str, list[ast.AST]] = defaultdict(list)
-        self.plain: dict[str, list[ast.AST]] = defaultdict(list)
+        self.required: dict[str, list[Use]] = defaultdict(list)
+        self.plain: dict[str, list[Use]] = defaultdict(list)
         self._renamed: set[ast.AST] = set()
         self._changed: dict[Binding, list[RenameAttribute | EraseAttribute]] = defaultdict(list)
         self._gone: dict[Binding, bool] = {}
@@ -329,7 +349,7 @@ class Plan:
         stars: Sequence[RenameStar],
         erased: Sequence[EraseImport],
         erased_attributes: Sequence[EraseAttribute],
-        required: Iterable[tuple[str, ast.AST]],
+        required: Iterable[tuple[str, Use]],
     ) -> tuple[list[Edit], list[ast.stmt]]:
         """The edits, and the statements that go."""
         self._changed.update(_by_binding([*attributes, *erased_attributes]))
@@ -345,11 +365,11 @@ class Plan:
                 continue
             self.site(binding.statement).gone.add(binding.node)
         self._rename_stars(stars)
-        needed: dict[str, list[ast.AST]] = defaultdict(list)
-        for native, node in required:
-            needed[native].append(node)
-        for native, nodes in needed.items():
-            self._require(native, nodes)
+        needed: dict[str, list[Use]] = defaultdict(list)
+        for native, use in required:
+            needed[native].append(use)
+        for native, uses in needed.items():
+            self._require(native, uses)
         self._emit()
         return self.edits, self.removed
 
@@ -391,48 +411,46 @@ class Plan:
 
     # What new code needs ------------------------------------------------------------------------------------------
 
-    def _require(self, native: str, nodes: Sequence[ast.AST]) -> None:
+    def _require(self, native: str, uses: Sequence[Use]) -> None:
         existing = existing_import(self.module, native)
-        if existing is not None and all(self._is_above(existing.statement, node) for node in nodes):
+        if existing is not None and all(self._is_above(existing.statement, use) for use in uses):
             return
         native_module, name = split(native)
         if not native_module:
-            self.plain[native] += nodes
+            self.plain[native] += uses
             return
         fresh = Imported(native_module, name, local_name(self.module, native))
-        sites = self._sites_for(nodes)
+        sites = self._sites_for(uses)
         if not sites:
-            self.required[native] += nodes
+            self.required[native] += uses
         for site in sites:
             if all((other.module, other.local) != (fresh.module, fresh.local) for other in site.fresh):
                 site.fresh.append(fresh)
 
-    def _sites_for(self, nodes: Sequence[ast.AST]) -> list[_Site]:
+    def _sites_for(self, uses: Sequence[Use]) -> list[_Site]:
         """The imports that change anyway and can bring a new name to all of these places."""
         top = [site for site in self.sites.values() if self.module.parent(site.statement) is self.source.tree]
-        first = min(top, key=lambda site: site.statement.lineno, default=None)
-        if first is not None and all(self._is_above(first.statement, node) for node in nodes):
+        first = min(top, key=lambda site: self.source.span(site.statement), default=None)
+        if first is not None and all(self._is_above(first.statement, use) for use in uses):
             return [first]
-        around = [self._site_around(node) for node in nodes]
+        around = [self._site_around(use) for use in uses]
         return [site for site in dict.fromkeys(around) if site is not None] if all(around) else []
 
-    def _site_around(self, node: ast.AST) -> _Site | None:
-        blocks = set(self.module.ancestors(node)) - {self.source.tree}
+    def _site_around(self, use: Use) -> _Site | None:
+        around = (node for node in (use.node, *self.module.ancestors(use.node)) if isinstance(node, ast.stmt))
+        blocks = [block for node in around if (block := self.module.block(node)) is not self.source.tree.body]
         for site in self.sites.values():
             scope = self.module.scope(site.statement)
             # A method does not see the names of its class.
-            is_seen = not scope.is_class or scope is self.module.scope(node)
-            inside = self.module.parent(site.statement) in blocks
-            if inside and is_seen and site.statement.lineno <= getattr(node, "lineno", 0):
+            is_seen = not scope.is_class or scope is self.module.scope(use.node)
+            inside = any(self.module.block(site.statement) is block for block in blocks)
+            if inside and is_seen and self.source.span(site.statement)[1] <= use.offset:
                 return site
         return None
 
-    def _is_above(self, statement: ast.stmt, node: ast.AST) -> bool:
-        """Whether an import at the top of the file is made before a node is run; functions are run later."""
-        line: int = node.lineno  # type: ignore[attr-defined]
-        return (
-            self.module.function(node) is not None or statement.lineno < line or _is_of(self.module, statement, node)
-        )
+    def _is_above(self, statement: ast.stmt, use: Use) -> bool:
+        """Whether an import at the top of the file is made before new text is run; functions are run later."""
+        return self.module.function(use.node) is not None or self.source.span(statement)[1] <= use.offset
 
     # Writing ------------------------------------------------------------------------------------------------------
 
@@ -475,7 +493,7 @@ class Plan:
         for native in list(self.required):
             native_module, name = split(native)
             host = hosts.get(native_module)
-            if host is not None and not any(_is_at_or_after(self.module, host, node) for node in uses):
+            if host is not None and not any(_is_at_or_after(self.module, host, use) for use in uses):
                 added[native_module].append(Imported(native_module, name, local_name(self.module, native)))
                 del self.required[native]
         for name, entries in added.items():
@@ -532,7 +550,7 @@ class Plan:
         lines = [f"import {name}" for name in self.plain]
         uses = _uses(self.module, chain(*self.plain.values()))
         first = first_import(self.module)
-        if first is not None and all(not _is_at_or_after(self.module, first, node) for node in uses):
+        if first is not None and all(not _is_at_or_after(self.module, first, use) for use in uses):
             self.edits.append(statements.insert_before(self.module, first, lines))
         else:
             self.edits.append(insert_at_top(self.module, lines))
@@ -699,9 +717,36 @@ class Plan:
         return tuple(leading), trailing[0] if trailing else "", tuple(below)
 
 
-def _uses(module: Module, nodes: Iterable[ast.AST]) -> list[ast.AST]:
+def _uses(module: Module, uses: Iterable[Use]) -> list[Use]:
     """The places at which the file itself, and not one of its functions, needs a new import."""
-    return [node for node in nodes if module.function(node) is None]
+    return [use for use in uses if module.function(use.node) is None]
+
+
+def uses_in(module: Module, change: Change) -> list[Use]:
+    """Where the new text of a change stands: where its edits write any, or at its node if they only rename."""
+    found = [use for edit in change.edits for use in _written(module, edit)]
+    return found or [Use(_end(module, change.node), change.node)]
+
+
+def _written(module: Module, edit: AnyEdit) -> Iterator[Use]:
+    source = module.source
+    if isinstance(edit, Edit):
+        if not edit.deletes:
+            yield Use(edit.start, module.around(edit.start))
+    elif isinstance(edit, CallEdit):
+        if edit.values or edit.added:
+            yield Use(source.span(edit.call)[0], edit.call)
+    elif isinstance(edit, InsertLines):
+        if edit.after:
+            yield Use(_end(module, edit.statement), edit.statement)
+        else:
+            first = statements.first_line_statement(module, edit.statement)
+            yield Use(source.line_start(statements.start_of(source, first)), edit.statement)
+
+
+def _end(module: Module, node: ast.AST) -> int:
+    """The end of the lines of a statement: new imports may stand in or below it."""
+    return module.source.line_end(max(module.source.span(module.statement(node))[1] - 1, 0))
 
 
 def _by_module(entries: Iterable[Imported]) -> dict[str, list[Imported]]:
@@ -728,14 +773,14 @@ def _sort_key(entry: Imported) -> tuple[int, str]:
     return kind, name
 
 
-def last_import(module: Module, before: Collection[ast.AST] = ()) -> ast.stmt | None:
+def last_import(module: Module, before: Collection[Use] = ()) -> ast.stmt | None:
     """The last import of the section at the top of a file: before its first function, class or main guard.
 
-    With nodes ``before``, only imports that are made before all of them count.
+    With places ``before``, only imports that are made before all of them count.
     """
     found: ast.stmt | None = None
     for statement in module.source.tree.body:
-        if any(_is_at_or_after(module, statement, node) for node in before):
+        if any(_is_at_or_after(module, statement, use) for use in before):
             break
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             break
@@ -750,15 +795,9 @@ def first_import(module: Module) -> ast.stmt | None:
     return next((node for node in imports if not _is_of_future(node)), None)
 
 
-def _is_at_or_after(module: Module, statement: ast.stmt, node: ast.AST) -> bool:
-    """Whether a statement holds a node or shares a line with it, or stands below it."""
-    line: int = node.lineno  # type: ignore[attr-defined]
-    return not _is_of(module, statement, node) and (statement.end_lineno or 0) >= line
-
-
-def _is_of(module: Module, statement: ast.stmt, node: ast.AST) -> bool:
-    """Whether a node is an import itself or a name in it."""
-    return node is statement or module.parent(node) is statement
+def _is_at_or_after(module: Module, statement: ast.stmt, use: Use) -> bool:
+    """Whether a statement holds a place or shares a line with it, or stands below it."""
+    return _end(module, statement) > use.offset
 
 
 def _only_imports(statement: ast.stmt) -> bool:

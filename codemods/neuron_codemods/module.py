@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, wraps
@@ -106,6 +106,11 @@ class _Syntax:
         return cls(source, scopes.build(source.tree))
 
     @cached_property
+    def statement_starts(self) -> list[int]:
+        """Where each statement starts, in the order of the text."""
+        return [self.source.span(statement)[0] for statement in self.names.statements]
+
+    @cached_property
     def blocks(self) -> dict[ast.stmt, tuple[list[ast.stmt], int]]:
         """The list of statements that each statement is in, and its place there."""
         places: dict[ast.stmt, tuple[list[ast.stmt], int]] = {}
@@ -189,6 +194,13 @@ class Module:
         if isinstance(node, ast.keyword) and node not in self.names.parents:
             node = node.value  # an entry of a mapping, which stands in no tree
         return next(above for above in self.ancestors(node) if isinstance(above, ast.stmt))
+
+    def around(self, offset: int) -> ast.AST:
+        """The innermost statement that holds a place in the text, or the whole module."""
+        index = bisect_right(self._syntax.statement_starts, offset) - 1
+        last = self.names.statements[max(index, 0)]
+        around = (node for node in (last, *self.ancestors(last)) if isinstance(node, ast.stmt))
+        return next((node for node in around if offset <= self.source.span(node)[1]), self.source.tree)
 
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The innermost function whose body holds a node."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from neuron_codemods.diffusion.loads import all_loads
 from neuron_codemods.edits import Change, InsertLines
-from neuron_codemods.imports import last_import, local_name
+from neuron_codemods.imports import Use, last_import, local_name
 from neuron_codemods.inference.pipelines import rewritten_pipelines
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
@@ -36,7 +36,7 @@ def check(module: Module) -> Iterator[Change]:
         return  # the rules for these see to it
     first = min(loads, key=lambda call: call.lineno)
     call = f"{local_name(module, CONFIGURE)}()"
-    anchor = last_import(module, before=(first,))
+    anchor = last_import(module, before=(Use(module.source.span(first)[0], first),))
     if anchor is not None:
         edit = InsertLines(anchor, ("", call), after=True)
     else:
