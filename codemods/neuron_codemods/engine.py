@@ -384,21 +384,31 @@ def _beside(edit: Edit, removed: Sequence[Edit]) -> Edit:
 
 def _markers(module: Module, found: Sequence[Found], settings: Settings) -> list[Edit]:
     """The comment lines above statements that a person must look at, without those that are there already."""
-    wanted: dict[ast.stmt, list[str]] = defaultdict(list)
+    wanted: dict[tuple[ast.stmt, str], str] = {}
+    left = list(markers.markers(module.source))
     for item in found:
         change = item.change
         manual = change.outcome is Outcome.MANUAL
         if item.rule.code == "NM001" or not (manual or (settings.annotate and change.outcome is Outcome.REVIEW)):
             continue
         statement = statements.first_line_statement(module, change.marks or module.statement(change.node))
-        line = _marker_line(item)
         present = markers.marked_above(module, statement)
         if not manual and any(not marker.is_manual for marker in present):
             continue  # notes are about what an earlier run has done
-        said = {markers.said(marker.message) for marker in present}
-        if line not in wanted[statement] and markers.said(change.message) not in said:
-            wanted[statement].append(line)
-    return [statements.insert_before(module, statement, lines) for statement, lines in wanted.items() if lines]
+        said = markers.said(change.message)
+        same = [marker for marker in present if markers.said(marker.message) == said]
+        left = [marker for marker in left if marker not in same]
+        if not same:
+            wanted.setdefault((statement, said), _marker_line(item))
+    lines: dict[ast.stmt, list[str]] = defaultdict(list)
+    for (statement, said), line in wanted.items():
+        apart = (marker for marker in left if markers.said(marker.message) == said)
+        marker = next((marker for marker in apart if markers.is_above(module, marker, statement)), None)
+        if marker is not None:
+            left.remove(marker)
+        else:
+            lines[statement].append(line)
+    return [statements.insert_before(module, statement, group) for statement, group in lines.items()]
 
 
 # Findings ---------------------------------------------------------------------------------------------------------

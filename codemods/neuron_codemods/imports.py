@@ -101,6 +101,21 @@ def existing_import(module: Module, native: str) -> Binding | None:
 
 def must_keep_name(module: Module, binding: Binding) -> str | None:
     """Why the name that an import binds has to stay, or None when all its uses can be renamed."""
+    symbol = module.symbol(binding.qualified)
+    others = _renamed_to(module, binding.scope, binding.name) - Counter((_rename(module, binding),))
+    if any(symbol is None or not rename or rename != symbol.rename for rename in others):
+        return f"{binding.name} is also defined here"
+    return why_wanted(module, binding)
+
+
+def is_unused(module: Module, binding: Binding) -> bool:
+    """Whether an import can go: nothing uses its name, which at most other imports bind as well."""
+    alone = all(other.is_import for other in _others(binding))
+    return alone and not any(module.references(binding)) and why_wanted(module, binding) is None
+
+
+def why_wanted(module: Module, binding: Binding) -> str | None:
+    """Why the name that an import binds may be used where a renaming cannot reach."""
     name = binding.name
     if binding.scope.is_module:
         if name in module.names.exported:
@@ -117,10 +132,6 @@ def must_keep_name(module: Module, binding: Binding) -> str | None:
         return f"{name} is used inside of a string"
     if any(_is_read_from_outside(reference, binding) for reference in module.names.references.get(name, ())):
         return f"a class reads {name} and defines it"
-    symbol = module.symbol(binding.qualified)
-    others = _renamed_to(module, binding.scope, name) - Counter((_rename(module, binding),))
-    if any(symbol is None or not rename or rename != symbol.rename for rename in others):
-        return f"{name} is also defined here"
     return None
 
 
@@ -330,10 +341,21 @@ class Plan:
             self._gone[binding] = bool(changed) and all(
                 self._is_rewritten(reference, changed)
                 or self.module.is_served(reference, binding)
-                or self.module.binding(reference.node) not in (None, binding)
+                or self._is_anothers(reference, binding)
                 for reference in self.module.references(binding)
             )
         return self._gone[binding]
+
+    def _is_anothers(self, reference: Reference, binding: Binding) -> bool:
+        """Whether a use sees another value of the name; one from another import only if that is always made before."""
+        other = self.module.binding(reference.node)
+        if other is None or other is binding:
+            return False
+        if not other.is_import:
+            return True
+        block = self.module.block(other.statement)
+        around = (self.module.statement(reference.node), *self.module.ancestors(reference.node))
+        return any(node in block for node in around)
 
     def _is_rewritten(self, reference: Reference, changed: set[ast.AST]) -> bool:
         chain: ast.AST | None = reference.node
@@ -549,8 +571,8 @@ class Plan:
         """``import os`` above the first import of the file: that is where import sorters have it."""
         lines = [f"import {name}" for name in self.plain]
         uses = _uses(self.module, chain(*self.plain.values()))
-        first = first_import(self.module)
-        if first is not None and all(not _is_at_or_after(self.module, first, use) for use in uses):
+        first = first_import(self.module, uses)
+        if first is not None:
             self.edits.append(statements.insert_before(self.module, first, lines))
         else:
             self.edits.append(insert_at_top(self.module, lines))
@@ -789,10 +811,12 @@ def last_import(module: Module, before: Collection[Use] = ()) -> ast.stmt | None
     return found
 
 
-def first_import(module: Module) -> ast.stmt | None:
-    """The first import of the file itself, wherever it stands."""
+def first_import(module: Module, before: Collection[Use] = ()) -> ast.stmt | None:
+    """The first import of the file itself, wherever it stands, if it is made before some places."""
     imports = (node for node in module.source.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
-    return next((node for node in imports if not _is_of_future(node)), None)
+    first = next((node for node in imports if not _is_of_future(node)), None)
+    below = first is not None and any(_is_at_or_after(module, first, use) for use in before)
+    return None if below else first
 
 
 def _is_at_or_after(module: Module, statement: ast.stmt, use: Use) -> bool:

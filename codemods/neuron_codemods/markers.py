@@ -14,6 +14,7 @@ from neuron_codemods.statements import first_line_statement, start_of
 
 _MARKER = re.compile(r"#\s*(?P<kind>TODO|NOTE)\(neuron-migrate (?P<code>NM\d{3})\): (?P<message>.*)")
 _ADDRESS = re.compile(r" ?: https?://\S+$")
+_LISTED = re.compile(r" \([\w., ]*\)")
 _SUPPRESSION = re.compile(r"#\s*neuron-migrate:\s*(?P<what>ignore-file|ignore)\s*(?:\[(?P<codes>[^\]]*)\])?")
 
 
@@ -68,8 +69,8 @@ class Matched:
 
 
 def said(message: str) -> str:
-    """What a message or a marker says, without the address behind it."""
-    text = _ADDRESS.sub("", " ".join(message.split())).rstrip(".")
+    """What a message or a marker says, without the address behind it and the names that it lists in parentheses."""
+    text = _LISTED.sub("", _ADDRESS.sub("", " ".join(message.split())).rstrip("."))
     return re.sub(r"coding(?=[:=])", "coding ", text)
 
 
@@ -159,3 +160,12 @@ def marked_above(module: Module, statement: ast.stmt) -> list[Marker]:
             found.append(by_line[line])
         line -= 1
     return found
+
+
+def is_above(module: Module, marker: Marker, statement: ast.stmt) -> bool:
+    """Whether a marker was left for a statement, although an earlier run has written others between them."""
+    if marker.line >= statement.lineno:
+        return False
+    below = module.names.statements[bisect_right(module.statement_starts, marker.token.start)]
+    block = module.block(below)
+    return any(above in block for above in (statement, *module.ancestors(statement)))

@@ -195,9 +195,14 @@ class Module:
             node = node.value  # an entry of a mapping, which stands in no tree
         return next(above for above in self.ancestors(node) if isinstance(above, ast.stmt))
 
+    @property
+    def statement_starts(self) -> list[int]:
+        """Where each statement starts, in the order of the text."""
+        return self._syntax.statement_starts
+
     def around(self, offset: int) -> ast.AST:
         """The innermost statement that holds a place in the text, or the whole module."""
-        index = bisect_right(self._syntax.statement_starts, offset) - 1
+        index = bisect_right(self.statement_starts, offset) - 1
         last = self.names.statements[max(index, 0)]
         around = (node for node in (last, *self.ancestors(last)) if isinstance(node, ast.stmt))
         return next((node for node in around if offset <= self.source.span(node)[1]), self.source.tree)
@@ -320,6 +325,7 @@ class Module:
             and node.module
             and not node.level
             and node.names[0].name == "*"
+            and self.scope(node).is_module  # elsewhere it is no Python
             and data.is_neuron_module(node.module)
         )
 

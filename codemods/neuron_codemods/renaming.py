@@ -8,7 +8,7 @@ from functools import cache
 
 from neuron_codemods.data import Symbol, all_symbols
 from neuron_codemods.edits import Change, EraseAttribute, EraseImport, RenameAttribute, RenameImport, RenameStar
-from neuron_codemods.imports import must_keep_name
+from neuron_codemods.imports import is_unused, must_keep_name, why_wanted
 from neuron_codemods.model import Outcome
 from neuron_codemods.module import Module, once
 from neuron_codemods.scopes import Binding
@@ -63,8 +63,7 @@ def without_native(module: Module, categories: Collection[str], others: Collecti
     for binding, symbol in imported(module):
         if symbol.rename or symbol.category not in categories or symbol.name in others:
             continue
-        unused = not any(module.references(binding)) and must_keep_name(module, binding) is None
-        if symbol.dropped and unused and len(binding.scope.bindings[binding.name]) == 1:
+        if symbol.dropped and is_unused(module, binding):
             message = f"The import of {symbol.name} is erased: nothing uses it and it has no counterpart."
             yield Change(Outcome.REWRITTEN, binding.node, message, (EraseImport(binding),))
         else:
@@ -83,7 +82,8 @@ def erased(module: Module, names: Collection[str], gone: Collection[ast.AST]) ->
         if symbol.name not in names:
             continue
         left = [reference for reference in module.references(binding) if reference.node not in gone]
-        if left or must_keep_name(module, binding) is not None or len(binding.scope.bindings[binding.name]) > 1:
+        alone = all(other.is_import for other in binding.scope.bindings[binding.name])
+        if left or not alone or why_wanted(module, binding) is not None:
             yield Change(Outcome.MANUAL, binding.node, _named(symbol))
         else:
             message = f"The import of {symbol.name} is erased: nothing uses it any more."

@@ -18,11 +18,13 @@ from neuron_codemods.edits import (
     RemoveStatement,
     RenameAttribute,
     RenameImport,
+    RenameStar,
     Unwrap,
 )
 from neuron_codemods.file.held_back import RULE as HELD_BACK
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
 from neuron_codemods.inference.compiled_models import RULE as COMPILED_MODELS
+from neuron_codemods.inference.pipelines import RULE as PIPELINES
 from neuron_codemods.model import Outcome, Rule, Settings
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import imported, is_called_otherwise
@@ -85,6 +87,8 @@ def _lines(module: Module, change: Change) -> Iterator[int]:
             yield from (reference.node.lineno for reference in module.references(edit.binding))
             others = edit.binding.scope.bindings[edit.binding.name]
             yield from (other.node.lineno for other in others if isinstance(other.node, ast.Name))
+        elif isinstance(edit, RenameStar):
+            yield edit.statement.lineno
         elif isinstance(edit, RenameAttribute):
             yield edit.binding.statement.lineno  # the import would change as well
 
@@ -101,16 +105,16 @@ class _Room:
     """Rules that make sense only together with the one that renames the classes they are about."""
 
     prefix: str
-    names: str
-    """The code of the rule that renames."""
+    names: tuple[str, ...]
+    """The codes of the rules that rename."""
     accepts: Callable[[Symbol], bool]
     about: str
 
 
 _ROOMS = (
-    _Room("NM1", NATIVE_NAMES.code, accepts, "training"),
-    _Room("NM2", COMPILED_MODELS.code, is_called_otherwise, "inference"),
-    _Room("NM3", COMPILED_PIPELINES.code, is_pipeline, "pipelines"),
+    _Room("NM1", (NATIVE_NAMES.code,), accepts, "training"),
+    _Room("NM2", (COMPILED_MODELS.code, PIPELINES.code), is_called_otherwise, "inference"),
+    _Room("NM3", (COMPILED_PIPELINES.code,), is_pipeline, "pipelines"),
 )
 
 
@@ -130,7 +134,7 @@ def _hold_back(
 ) -> list[Found]:
     renamed = set(_renamed(room, left))
     kept = [binding for binding in _renamed(room, found) if binding not in renamed]
-    if not settings.select and not registry.is_enabled(room.names, settings):
+    if not settings.select and not all(registry.is_enabled(code, settings) for code in room.names):
         kept = [binding for binding, symbol in imported(module) if symbol.rename and room.accepts(symbol)]
     fewer = [item for item in left if not (item.rule.code.startswith(room.prefix) and item.change.edits)]
     if not kept or len(fewer) == len(left):
@@ -147,7 +151,7 @@ def _renamed(room: _Room, found: Sequence[Found]) -> list[Binding]:
     return [
         edit.binding
         for item in found
-        if item.rule.code == room.names
+        if item.rule.code in room.names
         for edit in item.change.edits
         if isinstance(edit, (RenameImport, RenameAttribute))
     ]

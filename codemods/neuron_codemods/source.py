@@ -61,6 +61,11 @@ class Text:
         start, end = self.span(node)
         return self.text[start:end]
 
+    def string_like(self, literal: ast.Constant, text: str) -> str:
+        """A string literal for a text without quotes, in the quotes of another literal."""
+        quote = self.segment(literal).lstrip("rRuU")[0]
+        return f"{quote}{text}{quote}"
+
     def position(self, offset: int) -> Position:
         """The line and column, both from 1, of a place in the text."""
         line = max(bisect_right(self.line_starts, offset) - 1, 0)

@@ -52,8 +52,15 @@ def _previous_on_line(module: Module, statement: ast.stmt) -> ast.stmt | None:
     if not index:
         return None
     previous = block[index - 1]
-    between = module.source.text[module.source.span(previous)[1] : start_of(module.source, statement)]
-    return previous if ";" in between and "#" not in between else None
+    return previous if _share_line(module.source, previous, statement) else None
+
+
+_SEMICOLON = re.compile(r"([ \t\f]|\\[\r\n]+)*;([ \t\f]|\\[\r\n]+)*")
+
+
+def _share_line(source: Source, statement: ast.stmt, following: ast.stmt) -> bool:
+    """Whether nothing but a semicolon parts two statements: no line break that is not continued."""
+    return _SEMICOLON.fullmatch(source.text, source.span(statement)[1], start_of(source, following)) is not None
 
 
 def start_of(source: Source, statement: ast.stmt) -> int:
@@ -89,7 +96,8 @@ def insert_after(
 ) -> Edit:
     """Lines below a statement, at the indentation of the statement that starts its line.
 
-    In a block that is written behind its header (``if x: a = f()``) they follow on the same line. Below the last
+    In a block that is written behind its header (``if x: a = f()``) they follow on the same line, or the whole block
+    goes below the header where they cannot. Below the last
     statement of one that is ``unwrapped`` they are indented as that will be.
     """
     source = module.source
@@ -101,7 +109,7 @@ def insert_after(
         statement = following
     first = first_line_statement(module, statement)
     if first not in block:
-        return Edit.insert(source.span(statement)[1], "".join(f"; {part}" for part in _on_one_line(lines)))
+        return _behind_header(source, block, lines)
     offset = source.line_end(max(source.span(statement)[1] - 1, 0))
     indentation = source.indentation(start_of(source, first))
     for above in module.ancestors(first):
@@ -115,17 +123,24 @@ def insert_after(
     return Edit.insert(offset, text)
 
 
+def _behind_header(source: Source, block: list[ast.stmt], lines: Sequence[str]) -> Edit:
+    """Lines at the end of a block that is written behind its header."""
+    text = "\n".join(lines)
+    added = ast.parse(text).body
+    (start, _), (_, end) = source.span(block[0]), source.span(block[-1])
+    if not any(hasattr(statement, "body") for statement in added):
+        parts = (ast.get_source_segment(text, statement) or "" for statement in added)
+        return Edit.insert(end, "".join("; " + re.sub(r"\s*\n\s*", " ", part) for part in parts))
+    newline = source.newline(start)
+    below = newline + source.indentation(start) + source.indentation_step
+    header = source.text.rindex(":", 0, start) + 1
+    return Edit(header, end, lambda text: below + below.join([text.lstrip(" \t\f\\\r\n"), *filter(None, lines)]))
+
+
 def _first_inside(statement: ast.stmt) -> ast.stmt:
     """The first statement of the block of a compound statement."""
     body: list[ast.stmt] = statement.body  # type: ignore[attr-defined]
     return body[0]
-
-
-def _on_one_line(lines: Sequence[str]) -> list[str]:
-    """The statements in some lines, each on one line."""
-    text = "\n".join(lines)
-    parts = (ast.get_source_segment(text, node) or "" for node in ast.parse(text).body)
-    return [re.sub(r"\s*\n\s*", " ", part) for part in parts]
 
 
 def remove(module: Module, statements: Iterable[ast.stmt], commented: Collection[ast.stmt] = ()) -> list[Edit]:
@@ -143,16 +158,18 @@ def remove(module: Module, statements: Iterable[ast.stmt], commented: Collection
             edits += [Edit.delete(_stretch(module, [other], last, commented)) for other in others]
             edits.append(Edit.replace((start_of(module.source, last), module.source.span(last)[1]), "pass"))
             continue
-        for run, following in _runs(block, gone):
+        for run, following in _runs(module.source, block, gone):
             edits.append(Edit.delete(_stretch(module, run, following, commented)))
     return edits
 
 
-def _runs(block: list[ast.stmt], gone: Collection[ast.stmt]) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
+def _runs(
+    source: Source, block: list[ast.stmt], gone: Collection[ast.stmt]
+) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
     """The statements that go, those on one line together, each with the statement that stays behind it there."""
     run: list[ast.stmt] = []
     for statement, following in zip(block, [*block[1:], None], strict=True):
-        shares = following is not None and following.lineno == statement.end_lineno
+        shares = following is not None and _share_line(source, statement, following)
         if statement in gone:
             run.append(statement)
         if run and not (shares and following in gone):
@@ -166,7 +183,7 @@ def _stretch(
     """The stretch that goes with statements on one line: their lines, or their part of a line and the semicolons."""
     source = module.source
     start, end = start_of(source, run[0]), source.span(run[-1])[1]
-    if following is not None and following.lineno == run[-1].end_lineno:
+    if following is not None and _share_line(source, run[-1], following):
         return start, start_of(source, following)
     line_start = source.line_start(start)
     before = source.text[line_start:start].rstrip(" \t\f")

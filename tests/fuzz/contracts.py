@@ -88,10 +88,8 @@ def _names_a_stranger(before: str, after: str) -> bool:
     """Whether a program uses a module that it does not import and that the migrated one does: it is known now."""
     if not (_compiles(before) and _compiles(after)):
         return False
-    unknown, left = (
-        _flakes(Parts(text.removeprefix("\ufeff"))).get("UndefinedName", Counter()).keys() for text in (before, after)
-    )
-    return bool(unknown - left)
+    unknown, left = (_unknown(_flakes(Parts(text.removeprefix("\ufeff")))) for text in (before, after))
+    return bool(unknown.keys() - left.keys())
 
 
 def _compiles(text: str) -> bool:
@@ -316,14 +314,13 @@ def _suppressed(before: Parts, after: Parts) -> Iterator[Violation]:
 def _flaked(before: Parts, after: Parts) -> Iterator[Violation]:
     """pyflakes finds nothing in the result that it did not find before.
 
-    An undefined name may be called otherwise now. What a person imported or computed may be unused, now that an old
-    call is gone: that is for the person to tidy. What is written anew is used.
+    An undefined name may be called otherwise now, at each of its uses. What a person imported or computed may be
+    unused, now that an old call is gone: that is for the person to tidy. What is written anew is used.
     """
     old, new = _flakes(before), _flakes(after)
-    unknown = old.get("UndefinedName", Counter()).keys() | old.get("ImportStarUsage", Counter()).keys()
-    fresh = new.get("UndefinedName", Counter()).keys() - unknown
-    gone = old.get("UndefinedName", Counter()).keys() - new.get("UndefinedName", Counter()).keys()
-    if len(fresh) > len(gone):
+    unknown, left = _unknown(old), _unknown(new)
+    fresh = Counter({name: count for name, count in new.get("UndefinedName", {}).items() if name not in unknown})
+    if fresh.total() > (unknown - left).total():
         yield Violation("no name is left unbound", ", ".join(sorted(fresh)))
     known = {token for tokens in before.tokens for token in tokens}
     written = Counter(token for tokens in after.tokens for token in tokens)
@@ -342,6 +339,11 @@ _USERS = ("UnusedImport", "UnusedVariable", "ImportShadowedByLoopVar")
 _NAMED = re.compile(r"([\w*]+)'")
 """The name that a message of pyflakes is about, as it is called in the file."""
 _LINE_NUMBER = re.compile(r" from line \d+")
+
+
+def _unknown(found: dict[str, Counter[str]]) -> Counter[str]:
+    """The names of which nothing says where they come from, with the number of their uses."""
+    return found.get("UndefinedName", Counter()) + found.get("ImportStarUsage", Counter())
 
 
 def _flakes(parts: Parts) -> dict[str, Counter[str]]:

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuron_codemods.diffusion.loads import all_loads
-from neuron_codemods.edits import Change, InsertLines
-from neuron_codemods.imports import Use, last_import, local_name
+from neuron_codemods.edits import Change
 from neuron_codemods.inference.pipelines import rewritten_pipelines
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.training.configuring import CONFIGURE, is_configured, needs_configuring
+from neuron_codemods.training.configuring import configured, is_configured, needs_configuring
 
 RULE = Rule(
     code="NM306",
@@ -34,16 +33,7 @@ def check(module: Module) -> Iterator[Change]:
         return
     if needs_configuring(module) or rewritten_loads(module) or rewritten_pipelines(module):
         return  # the rules for these see to it
-    first = min(loads, key=lambda call: call.lineno)
-    call = f"{local_name(module, CONFIGURE)}()"
-    anchor = last_import(module, before=(Use(module.source.span(first)[0], first),))
-    if anchor is not None:
-        edit = InsertLines(anchor, ("", call), after=True)
-    else:
-        anchor = module.statement(first)
-        edit = InsertLines(anchor, (call,))
-    message = "configure() prepares the device before a pipeline is loaded."
-    yield Change(Outcome.REWRITTEN, anchor, message, (edit,), (CONFIGURE,))
+    yield configured(module, loads, "a pipeline")
 
 
 CASES = (

@@ -242,7 +242,9 @@ class Flow:
             is_always = id(above) in around and not self._in_other_branch(statement, own)
             if is_always or isinstance(binding.node, ast.arg):
                 break
-        return found or bindings
+        turns = (ast.For, ast.AsyncFor, ast.While)
+        is_repeated = any(isinstance(above, turns) for above in self.module.ancestors(own))
+        return bindings if is_repeated and not found else found
 
     def _in_other_branch(self, statement: ast.stmt, own: ast.stmt) -> bool:
         """Whether a statement stands in a branch of an ``if`` or ``try`` that the other is not in."""

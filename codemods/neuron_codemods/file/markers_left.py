@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from neuron_codemods import markers
 from neuron_codemods.edits import Change
+from neuron_codemods.fstrings import place
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 
@@ -28,10 +29,8 @@ RULE = Rule(
 def check(module: Module) -> Iterator[Change]:
     for marker in markers.markers(module.source):
         if marker.is_manual:
-            node = ast.Name("marker", ast.Load(), lineno=marker.line, col_offset=0)
-            position = module.source.position(marker.token.start)
-            node.col_offset = position.column - 1
-            node.end_lineno, node.end_col_offset = marker.line, position.column - 1 + len(marker.token.text.encode())
+            node = ast.Name("marker", ast.Load())
+            place(module.source, node, marker.token.start, marker.token.end)
             yield Change(Outcome.MANUAL, node, f"Left by an earlier run: {marker.code}: {marker.message}")
 
 

@@ -123,7 +123,9 @@ def _expression(module: Module, call: ast.Call, text: str, required: str) -> Cha
 
 def _compile_static(module: Module, reference: Reference) -> Change | None:
     call = _call(module, reference)
-    if call is None or len(call.args) != 1 or isinstance(call.args[0], ast.Starred) or call.keywords:
+    if call is None or len(call.args) != 1 or call.keywords:
+        return None
+    if isinstance(call.args[0], (ast.Starred, ast.GeneratorExp)):
         return None
     source = module.source
     function, (_, end) = source.span(call.func), source.span(call.args[0])

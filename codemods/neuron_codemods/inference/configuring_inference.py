@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuron_codemods.edits import Change, InsertLines
-from neuron_codemods.imports import first_import, last_import, local_name
+from neuron_codemods.edits import Change
 from neuron_codemods.inference.pipelines import rewritten_pipelines
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.training.configuring import CONFIGURE, is_configured, needs_configuring
+from neuron_codemods.training.configuring import configured, is_configured, needs_configuring
 
 RULE = Rule(
     code="NM209",
@@ -28,19 +27,8 @@ RULE = Rule(
 
 def check(module: Module) -> Iterator[Change]:
     calls = [item.call for item in (*rewritten_loads(module), *rewritten_pipelines(module))]
-    if not calls:
-        return
-    if needs_configuring(module) or is_configured(module):
-        return
-    call = f"{local_name(module, CONFIGURE)}()"
-    anchor = last_import(module) or first_import(module)
-    if anchor is not None:
-        edit = InsertLines(anchor, ("", call), after=True)
-    else:
-        anchor = module.statement(min(calls, key=lambda node: node.lineno))
-        edit = InsertLines(anchor, (call,))
-    message = "configure() prepares the device before a model is loaded."
-    yield Change(Outcome.REWRITTEN, anchor, message, (edit,), (CONFIGURE,))
+    if calls and not needs_configuring(module) and not is_configured(module):
+        yield configured(module, calls, "a model")
 
 
 CASES = (

@@ -34,7 +34,8 @@ def reached(module: Module, accepts: Callable[[Symbol], bool]) -> Iterator[Named
     """Each way by which a module reaches a name of the table that ``accepts`` takes."""
     for binding, symbol in imported(module):
         if accepts(symbol):
-            uses = tuple(reference.node for reference in module.references(binding))
+            nodes = (reference.node for reference in module.references(binding))
+            uses = tuple(node for node in nodes if module.binding(node) in (None, binding))  # not those of a twin
             yield Named(symbol, binding.node, RenameImport(binding, symbol.native), uses, binding)
     for owner, node, symbol in attributes(module):
         if accepts(symbol):

@@ -20,7 +20,6 @@ from neuron_codemods.renames.age import STILL_TAKEN
 from neuron_codemods.renames.libraries import (
     config_class,
     is_of_libraries,
-    is_served,
     made_configs,
     old_keywords,
     own_fields,
@@ -121,7 +120,7 @@ def _fields(module: Module) -> Iterator[Change]:
         if not isinstance(definition, ast.ClassDef):
             continue
         base = next((found for base in definition.bases if (found := config_class(module, base))), None)
-        if base is None or is_served(module, base[0]):
+        if base is None:
             continue
         for item in own_fields(definition):
             assert isinstance(item.target, ast.Name)

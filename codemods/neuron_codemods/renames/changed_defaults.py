@@ -18,6 +18,7 @@ from neuron_codemods.module import Module
 from neuron_codemods.renames.age import is_older
 from neuron_codemods.renames.libraries import BASE, made_configs
 from neuron_codemods.renames.loading_keywords import dtype_is_given, is_load
+from neuron_codemods.training.configuring import is_configured
 from neuron_codemods.training.parallel import is_model_class, loads
 from neuron_codemods.values import Arguments, has_splat, is_copied, literal
 
@@ -41,6 +42,8 @@ def check(module: Module) -> Iterator[Change]:
     for made in made_configs(module):
         if not any(is_copied(module, item.value) for item in made.unread):
             yield from _defaults(made)
+    if is_configured(module):
+        return  # an earlier run has told
     trained = {load.call for load in loads(module)}
     for call in module.calls:
         if call not in trained and is_load(module, call):

@@ -125,8 +125,7 @@ def _mapping(module: Module, method: ast.FunctionDef, name: str) -> Iterator[Cha
             if isinstance(node.func.value, ast.Name) and node.func.value.id == name:
                 key = node.args[0] if node.func.attr in ("get", "pop") else None
         if isinstance(key, ast.Constant) and key.value == "tokenizer" and module.is_placed(key):
-            quote = module.source.segment(key)[:1]
-            edit = Edit.replace(module.source.span(key), f"{quote}processing_class{quote}")
+            edit = Edit.replace(module.source.span(key), module.source.string_like(key, "processing_class"))
             message = "Callbacks are given a processing_class, no longer a tokenizer."
             yield Change(Outcome.REWRITTEN, key, message, (edit,))
 

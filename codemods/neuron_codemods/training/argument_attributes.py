@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from neuron_codemods.data import Keyword, keywords
 from neuron_codemods.derivation import kind_of
 from neuron_codemods.edits import AnyEdit, Change, Edit, InsertLines, RemoveStatement
-from neuron_codemods.imports import existing_import, local_name
+from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.accelerators import plugins
@@ -252,7 +252,7 @@ def _to_own_field(module: Module, attribute: ast.Attribute, made: Arguments) -> 
         return None
     variable = names.pop()
     line = "overwrite_output_dir: bool = False"
-    helper = existing_import(module, "dataclasses.field")
+    helper = module.import_at("dataclasses.field", definition)
     if helper is not None:
         text = "Overwrite the output directory."
         line = f'overwrite_output_dir: bool = {helper.name}(default=False, metadata={{"help": "{text}"}})'

@@ -9,10 +9,12 @@ https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/index.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from neuron_codemods.edits import Change, InsertLines
-from neuron_codemods.imports import existing_import, first_import, last_import, local_name
+from neuron_codemods.imports import Use, first_import, last_import, local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import loads, trains
@@ -29,30 +31,41 @@ CONFIGURE = "neuron_shim.configure"
 
 
 def check(module: Module) -> Iterator[Change]:
-    if not needs_configuring(module) or is_configured(module):
-        return
-    anchor = last_import(module) or first_import(module)
-    if anchor is None:
-        return
-    lines = ("", f"{local_name(module, CONFIGURE)}()")
-    message = "configure() prepares the device before a model is loaded."
-    yield Change(
-        Outcome.REWRITTEN, anchor, message, (InsertLines(anchor, lines, after=True),), (CONFIGURE,), launch=""
-    )
+    if needs_configuring(module) and not is_configured(module):
+        yield replace(configured(module, _calls(module), "a model"), launch="")
+
+
+def configured(module: Module, calls: Sequence[ast.Call], what: str) -> Change:
+    """``configure()`` below the imports, above the first of these calls that the file itself makes."""
+    uses = [Use(module.source.span(call)[0], call) for call in calls if module.function(call) is None]
+    anchor = last_import(module, uses) or first_import(module, uses)
+    line = f"{local_name(module, CONFIGURE)}()"
+    if anchor is not None:
+        edit = InsertLines(anchor, ("", line), after=True)
+    else:
+        anchor = module.statement(min(calls, key=lambda call: call.lineno))
+        edit = InsertLines(anchor, (line,))
+    message = f"configure() prepares the device before {what} is loaded."
+    return Change(Outcome.REWRITTEN, anchor, message, (edit,), (CONFIGURE,))
+
+
+def _calls(module: Module) -> list[ast.Call]:
+    """The calls that training on Neuron is made of."""
+    trainers = [call for call in module.calls if trainer_kind(module, call) is not None]
+    return [*(made.call for made in all_arguments(module)), *(load.call for load in loads(module)), *trainers]
 
 
 def needs_configuring(module: Module) -> bool:
     """Whether a script makes what training on Neuron is made of."""
-    return trains(module) and bool(all_arguments(module) or loads(module) or _makes_trainer(module))
+    return trains(module) and bool(_calls(module))
 
 
 def is_configured(module: Module) -> bool:
     """Whether a script prepares the device already, through the shim or by what stands in its place without it."""
-    return existing_import(module, CONFIGURE) is not None or "HF_DEACTIVATE_ASYNC_LOAD" in module.source.text
-
-
-def _makes_trainer(module: Module) -> bool:
-    return any(trainer_kind(module, call) is not None for call in module.calls)
+    if "HF_DEACTIVATE_ASYNC_LOAD" in module.source.text:
+        return True
+    shim = (node for node in module.names.imports if isinstance(node, ast.ImportFrom) and node.module == "neuron_shim")
+    return any(alias.name == "configure" for node in shim for alias in node.names)
 
 
 CASES = (

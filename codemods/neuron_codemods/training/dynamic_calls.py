@@ -71,9 +71,10 @@ def _is_unknown(module: Module, function: ast.expr) -> bool:
         return kind_of(module, function, ARGUMENT_CLASSES | TRAINER_CLASSES) is None
     if not isinstance(binding.node, ast.Name) or kind_of(module, function, ARGUMENT_CLASSES | TRAINER_CLASSES):
         return False
-    return isinstance(binding.value, (ast.Call, ast.Subscript, ast.IfExp)) and not is_partial_value(
-        module, binding.value
-    )
+    value = binding.value
+    if isinstance(binding.statement, ast.Assign) and isinstance(module.parent(binding.node), ast.Tuple):
+        value = binding.statement.value
+    return isinstance(value, (ast.Call, ast.Subscript, ast.IfExp)) and not is_partial_value(module, value)
 
 
 def is_partial_value(module: Module, value: ast.expr) -> bool:
@@ -103,6 +104,18 @@ def _call(call: ast.Call, *, is_sft: bool) -> Iterator[Change]:
 _HEAD = "from optimum.neuron import NeuronTrainer, NeuronTrainingArguments\n\n\n"
 
 CASES = (
+    Case(
+        "classes that a call gives together",
+        f"""{_HEAD}trainer_cls, args_cls = choose(NeuronTrainer, NeuronTrainingArguments)
+trainer = trainer_cls(model=model, tokenizer=tokenizer)
+""",
+        f"""{_HEAD}trainer_cls, args_cls = choose(NeuronTrainer, NeuronTrainingArguments)
+# TODO(neuron-migrate NM126): tokenizer: if this makes a trainer, the argument is called processing_class: \
+https://huggingface.co/docs/transformers/main_classes/trainer
+trainer = trainer_cls(model=model, tokenizer=tokenizer)
+""",
+        (Outcome.MANUAL,),
+    ),
     Case(
         "a class that is a parameter",
         f"""{_HEAD}def build(trainer_cls, model, tokenizer):

@@ -231,6 +231,9 @@ def _is_safe(module: Module, batched: _Batched, collected: str) -> bool:
     own = {batched.index, batched.parameter}
     home = module.scope(batched.start)
     read = {name for item in items for name in ast.walk(item) if isinstance(name, ast.Name)}
+    uses = (use for name in (*own, collected) for use in module.names.references.get(name, ()))
+    if any(use.in_string and use.scope.home(use.name) is home for use in uses):
+        return False
     for statement in batched.loop.body:
         for node in ast.walk(statement):
             if isinstance(node, (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Await)):

@@ -116,8 +116,8 @@ def _keyword_names(module: Module) -> Iterator[Change]:
         elif isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.args[:1] == [constant]:
             mapping = above.func.value if above.func.attr in ("get", "pop", "setdefault") else None
         if kind is not None and isinstance(mapping, ast.Name) and mapping.id == function.args.kwarg.arg:
-            quote = module.source.segment(constant)[0]
-            edit = Edit.replace(module.source.span(constant), f"{quote}processing_class{quote}")
+            written = module.source.string_like(constant, "processing_class")
+            edit = Edit.replace(module.source.span(constant), written)
             yield Change(Outcome.REWRITTEN, constant, f"{name} is called processing_class.", (edit,))
 
 

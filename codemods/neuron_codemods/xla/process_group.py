@@ -15,7 +15,7 @@ from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, InsertLines
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.values import constant, in_order, keyword, literal
-from neuron_codemods.xla import evidence, uses
+from neuron_codemods.xla import evidence, table, uses
 from neuron_codemods.xla.uses import Use
 from neuron_codemods.xla.writing import INIT, Words, called_with, is_alone, is_whole, makes_group
 
@@ -83,6 +83,8 @@ def _started(module: Module, use: Use, call: ast.Call) -> Change | None:
     values = given.value if isinstance(given, ast.keyword) else given
     if isinstance(values, ast.Starred) or any(item.arg in (None, "kwargs") for item in call.keywords):
         return None
+    if any(_uses_stack(module, item) for item in in_order(call) if item not in (call.args[0], given)):
+        return None
     words = Words(module, call)
     edits: list[AnyEdit] = [*use.erases]
     if makes_group(module):
@@ -96,6 +98,12 @@ def _started(module: Module, use: Use, call: ast.Call) -> Change | None:
             edits.append(Edit.insert(module.source.span(statement)[0], f"{start}; "))
     edits += called_with(module, call, call.args[0], values, rank)
     return Change(Outcome.REVIEW, use.node, use.row.message, tuple(edits), tuple(words.requires), launch="")
+
+
+def _uses_stack(module: Module, argument: ast.AST) -> bool:
+    """Whether an argument that goes holds what has to be looked at."""
+    names = (node for node in ast.walk(argument) if isinstance(node, ast.Name))
+    return any(table.is_stack(module.resolve(name) or "") for name in names)
 
 
 CASES = (
