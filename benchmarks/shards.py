@@ -4,9 +4,11 @@
 
 Builds a synthetic Llama of that many GB (bfloat16) as Optimum Neuron 0.4 saved it on 8 tensor-parallel ranks, with
 xser and without, and as 0.0.17 did. For each it converts the shards and copies them with ``cp -r``, each in a process
-of its own, in turn, the best of ``--repeats``. ``cp`` ends with its bytes in the page cache, and the conversion with
-what it wrote on the disk and read back; so a copy that is synced stands beside it. Memory is the peak of the anonymous
-pages of the converting process, all of them, sampled every 5 ms.
+of its own, in turn, the best of ``--repeats``. Before each of them the system writes to the disk what is still in its
+cache (sync), or else it would be paid for by whoever syncs next: the conversion would wait for what was written before
+it, the source itself or a copy. ``cp`` ends with its bytes in the cache, and the conversion with what it wrote on the
+disk and read back; so a copy that is synced stands beside it. Memory is the peak of the anonymous pages of the
+converting process, all of them, sampled every 5 ms. CPU seconds are those of user and system, per GB.
 
 Exit status 1 if a case breaks a limit: memory at most 1.5 x the largest tensor + 300 MB, throughput at least half of
 ``cp -r``.
@@ -104,12 +106,15 @@ def build(folder: Path, size: float, layout: str, xser: bool) -> int:
 def measure(name: str, folder: Path, repeats: int, largest: int, jobs: int) -> dict[str, Any]:
     source, converted, copied = folder / "source", folder / "converted", folder / "copied"
     size = sum(path.stat().st_size for path in source.rglob("*") if path.is_file())
-    conversions, copies, synced, memory = [], [], [], []
+    conversions, copies, synced, memory, cpu = [], [], [], [], []
     for _ in range(repeats):
+        os.sync()
         result = run(source, converted, jobs)
         conversions.append(result["seconds"])
         memory.append(result["peak"])
+        cpu.append(result["cpu"])
         shutil.rmtree(converted)
+        os.sync()
         start = time.perf_counter()
         subprocess.run(["cp", "-r", str(source), str(copied)], check=True)
         copies.append(time.perf_counter() - start)
@@ -123,6 +128,7 @@ def measure(name: str, folder: Path, repeats: int, largest: int, jobs: int) -> d
         "peak_mb": round(max(memory) / 1e6),
         "memory_limit_mb": round(limit / 1e6),
         "memory_ok": max(memory) <= limit,
+        "cpu_s_per_gb": round(min(cpu) / size * 1e9, 2),
         "convert_mb_s": round(size / min(conversions) / 1e6),
         "cp_mb_s": round(size / min(copies) / 1e6),
         "cp_and_sync_mb_s": round(size / min(synced) / 1e6),
@@ -154,12 +160,12 @@ def convert(source: str, destination: str, jobs: str) -> dict[str, float]:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     export_checkpoint(source, destination, jobs=int(jobs))
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     stop.set()
     watcher.join()
-    return {"seconds": seconds, "peak": peak[0]}
+    return {"seconds": seconds, "cpu": cpu, "peak": peak[0]}
 
 
 def anonymous() -> int:
@@ -171,16 +177,21 @@ def anonymous() -> int:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    lines = [
-        f"{'case':12} {'GB':>5} {'peak MB':>8} {'limit':>6} {'convert MB/s':>13} {'cp -r':>7} {'ratio':>6} "
-        f"{'cp -r + sync':>13} {'ratio':>6}"
-    ]
-    lines += [
-        f"{row['case']:12} {row['gb']:>5} {row['peak_mb']:>8} {row['memory_limit_mb']:>6} {row['convert_mb_s']:>13} "
-        f"{row['cp_mb_s']:>7} {row['ratio_to_cp']:>6} {row['cp_and_sync_mb_s']:>13} {row['ratio_to_cp_and_sync']:>6}"
-        for row in rows
-    ]
-    return "\n".join(lines)
+    columns = {
+        "case": "case",
+        "gb": "GB",
+        "peak_mb": "peak MB",
+        "memory_limit_mb": "limit",
+        "cpu_s_per_gb": "CPU s/GB",
+        "convert_mb_s": "convert MB/s",
+        "cp_mb_s": "cp -r",
+        "ratio_to_cp": "ratio",
+        "cp_and_sync_mb_s": "cp -r + sync",
+        "ratio_to_cp_and_sync": "ratio",
+    }
+    lines = [list(columns.values()), *([str(row[name]) for name in columns] for row in rows)]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.rjust, cells, widths)) for cells in lines)
 
 
 if __name__ == "__main__":
