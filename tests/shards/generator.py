@@ -473,8 +473,19 @@ def _one_head(value: Any, kv_heads: int, tp: int) -> Callable[[int], Any]:
     return lambda rank: value.chunk(kv_heads, 0)[kv_heads * rank // tp].clone()
 
 
-def write_before_0_2(model: Model, case: Case, folder: Path, *, lies: bool = False) -> None:
-    """``lies``: parameters that were initialised anew are said to be the same on all ranks."""
+def write_before_0_2(
+    model: Model,
+    case: Case,
+    folder: Path,
+    *,
+    lies: bool = False,
+    optimizer: Callable[[int, int], Any] = lambda rank, stage: None,
+) -> None:
+    """
+    Args:
+        lies: parameters that were initialised anew are said to be the same on all ranks.
+        optimizer: makes what a rank of a stage puts into its file, up to 0.0.21.
+    """
     parts, about = parts_before_0_2(model, case, with_seconds=True)
     for stage in range(case.pp):
 
@@ -498,7 +509,7 @@ def write_before_0_2(model: Model, case: Case, folder: Path, *, lies: bool = Fal
         for rank in range(case.tp):
             content = {name: local(rank) for name, local, _ in parts if own(name)}
             content |= {name: value.clone() for name, value in model.buffers.items() if own(name)}
-            _write_rank_before_0_2(case, folder, rank, stage, content, told, own_about)
+            _write_rank_before_0_2(case, folder, rank, stage, content, told, own_about, optimizer(rank, stage))
         if case.layout in ("pt", "pt_fq"):
             metadata = {"sharded_metadata": told, "gqa_qkv_metadata": own_about}
             path = folder / "shards" / f"mp_metadata_pp_rank_{stage}.pt"
@@ -522,7 +533,7 @@ def saved_config(model: Model, case: Case) -> dict[str, Any]:
 
 
 def _write_rank_before_0_2(
-    case: Case, folder: Path, rank: int, stage: int, content: State, told: Any, about: dict[str, Any]
+    case: Case, folder: Path, rank: int, stage: int, content: State, told: Any, about: dict[str, Any], optimizer: Any
 ) -> None:
     if case.layout in ("pt", "pt_fq"):
         path = folder / "shards" / "model" / f"dp_rank_00_tp_rank_{rank:02d}_pp_rank_{stage:02d}.pt"
@@ -535,69 +546,78 @@ def _write_rank_before_0_2(
         "dir": f"tp_rank_{rank:02d}_pp_rank_{stage:02d}/checkpoint.pt",
     }.get(case.layout, f"tp_rank_{rank:02d}_pp_rank_{stage:02d}")
     if case.layout == "flat":
-        whole |= {"optimizer_state_dict": {"state": {0: {"exp_avg": torch.ones(3)}}}, "tp_rank": rank}
+        whole["tp_rank"] = rank
+    if optimizer is not None:
+        whole["optimizer_state_dict"] = optimizer
     if case.layout == "tpxser_gqa":
         whole["gqa_qkv_metadata"] = about
     xser = case.layout.startswith("tpxser")
     save(whole, folder / "tensor_parallel_shards" / name, xser=xser, info=case.layout == "tpxser_gqa", experts=False)
 
 
-# --- the state of the optimizer, from 0.0.22 on
+# --- the state of the optimizer
 
 
-def write_optimizer(
-    model: Model,
-    case: Case,
-    moments: dict[str, State],
-    folder: Path,
-    *,
-    dp: int = 1,
-    zero: bool = False,
-    step: float = 3.0,
-    **group: Any,
-) -> None:
-    """Beside a model that was written: decaying parameters have the first numbers, each rank those of its stage.
+@dataclass
+class Optimizer:
+    """Decaying parameters have the first numbers, each rank those of its stage."""
 
-    Args:
-        moments: for each entry of the state, its tensors by parameter.
-        dp: data-parallel ranks, over which ZeRO-1 cuts.
-        group: what else the groups of parameters say.
-    """
+    moments: dict[str, State]
+    """For each entry of the state, its tensors by parameter."""
 
-    def parts_of(state: State) -> list[Part]:
-        some = replace(model, state=state, second_names={})
-        return parts_in_json(some, case) if case.in_json else parts_before_0_2(some, case, with_seconds=False)[0]
+    dp: int = 1
+    """Data-parallel ranks, over which ZeRO-1 cuts."""
 
-    cut = {key: parts_of(state) for key, state in moments.items()}
+    zero: bool = False
+    masters: State | None = None
+    """Weights in fp32 by parameter, if ZeRO-1 is to save them."""
+
+    step: float = 3.0
+    group: dict[str, Any] = field(default_factory=dict)
+    """What else the groups of parameters say."""
+
+    def saved_by(self, model: Model, case: Case, rank: int, stage: int, data: int = 0) -> dict[str, Any]:
+        def local(state: State) -> State:
+            some = replace(model, state=state, second_names={})
+            parts = parts_in_json(some, case) if case.in_json else parts_before_0_2(some, case, with_seconds=False)[0]
+            own = [part for part in parts if case.pp == 1 or stage_of(part[0], model, case.pp) == stage]
+            return {name: of(rank) for name, of, _ in own}
+
+        moments = {key: local(state) for key, state in self.moments.items()}
+        some = next(iter(moments.values()))
+        flat = [name for name, value in some.items() if value.dim() == 1 or "bias" in name]
+        order = [*(name for name in some if name not in flat), *flat]
+        first = len(order) - len(flat)
+        groups = [
+            {**self.group, "weight_decay": 0.1, "params": list(range(first))},
+            {**self.group, "weight_decay": 0.0, "params": list(range(first, len(order)))},
+        ]
+        state = {
+            number: {
+                "step": torch.tensor(self.step),
+                **{key: _over_data_ranks(values[name], data, self.dp) for key, values in moments.items()},
+            }
+            for number, name in enumerate(order)
+        }
+        if not self.zero:
+            return {"state": state, "param_groups": groups}
+        shapes = {number: tuple(some[name].shape) for number, name in enumerate(order)}
+        content = {"state": {}, "param_groups": groups, "base_state": state, "shape_info": shapes}
+        if self.masters is not None:
+            own = local(self.masters)
+            content["sharded_master_weights"] = {
+                number: _over_data_ranks(own[name], data, self.dp) for number, name in enumerate(order)
+            }
+        return content
+
+
+def write_optimizer(model: Model, case: Case, optimizer: Optimizer, folder: Path) -> None:
+    """Beside a model that was written; from 0.0.22 on."""
     for stage in range(case.pp):
         for rank in range(case.tp):
-            local = {
-                key: {
-                    name: of(rank) for name, of, _ in parts if stage_of(name, model, case.pp) == stage or case.pp == 1
-                }
-                for key, parts in cut.items()
-            }
-            some = next(iter(local.values()))
-            flat = [name for name, value in some.items() if value.dim() == 1 or "bias" in name]
-            order = [*(name for name in some if name not in flat), *flat]
-            first = len(order) - len(flat)
-            groups = [
-                {**group, "weight_decay": 0.1, "params": list(range(first))},
-                {**group, "weight_decay": 0.0, "params": list(range(first, len(order)))},
-            ]
-            for data in range(dp):
-                state = {
-                    number: {
-                        "step": torch.tensor(step),
-                        **{key: _over_data_ranks(values[name], data, dp) for key, values in local.items()},
-                    }
-                    for number, name in enumerate(order)
-                }
-                content: dict[str, Any] = {"state": state, "param_groups": groups}
-                if zero:
-                    shapes = {number: tuple(some[name].shape) for number, name in enumerate(order)}
-                    content = {"state": {}, "param_groups": groups, "base_state": state, "shape_info": shapes}
+            for data in range(optimizer.dp):
                 name = f"dp_rank_{data:02d}_tp_rank_{rank:02d}_pp_rank_{stage:02d}.pt"
+                content = optimizer.saved_by(model, case, rank, stage, data)
                 save(content, folder / "shards" / "optim" / name, xser=case.xser, info=True)
 
 

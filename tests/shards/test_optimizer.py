@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.export import ExportReport, export_checkpoint
 
 from . import generator, models
-from .generator import Case, Model
+from .generator import Case, Model, Optimizer
 from .tensors import contents, differing
 
 KEYS = ("exp_avg", "exp_avg_sq")
+LATER = ("pt", "pt_fq", "json0", "json")  # with the optimizer in a folder of its own
 BESIDE = {"scheduler.pt": {"last_epoch": 3}, "trainer_state.json": {"global_step": 3}}
 
 
@@ -31,15 +33,21 @@ def moments_of(model: Model) -> dict[str, dict[str, Any]]:
     }
 
 
-def write(model: Model, case: Case, folder: Path, moments: dict[str, Any] | None = None, **how: Any) -> dict[str, Any]:
-    (generator.write_json_model if case.in_json else generator.write_before_0_2)(model, case, folder)
+def write(model: Model, case: Case, folder: Path, **how: Any) -> dict[str, Any]:
+    moments = moments_of(model)
+    optimizer = Optimizer(moments, group={"lr": 0.001, "betas": (0.9, 0.999)}, **how)
+    if case.layout in LATER:
+        (generator.write_json_model if case.in_json else generator.write_before_0_2)(model, case, folder)
+        generator.write_optimizer(model, case, optimizer, folder)
+    else:
+        generator.write_before_0_2(
+            model, case, folder, optimizer=lambda rank, stage: optimizer.saved_by(model, case, rank, stage)
+        )
     if case.pp > 1:
         generator.write_json(folder / "config.json", model.config)
-    made = moments or moments_of(model)
-    generator.write_optimizer(model, case, made, folder, lr=0.001, betas=(0.9, 0.999), **how)
     torch.save(BESIDE["scheduler.pt"], folder / "scheduler.pt")
     generator.write_json(folder / "trainer_state.json", BESIDE["trainer_state.json"])
-    return made
+    return moments
 
 
 def exported(source: Path, **given: Any) -> tuple[ExportReport, dict[str, Any]]:
@@ -73,6 +81,12 @@ def as_trainer_has_it(kind: str, kv_heads: int, moments: dict[str, dict[str, Any
         ("llama", 4, Case("pt", tp=2, xser=False), {"dp": 5, "zero": True}),
         ("bert", 8, Case("pt", tp=4), {}),
         ("t5", 8, Case("pt", tp=2), {}),
+        ("llama", 8, Case("flat", tp=2), {}),
+        ("llama_tied", 8, Case("ppflat", tp=2), {}),
+        ("llama", 4, Case("dir", tp=4, pp=2), {}),
+        ("bert", 8, Case("dir", tp=2), {}),
+        ("llama", 8, Case("tpxser", tp=2, pp=2), {"zero": True}),
+        ("llama", 2, Case("tpxser_gqa", tp=4), {}),
     ],
     ids=str,
 )
@@ -158,6 +172,10 @@ def nothing(content: Any) -> None:
     content.clear()
 
 
+def without_groups(content: Any) -> None:
+    del content["param_groups"]
+
+
 @pytest.mark.parametrize(
     ("how", "name", "change", "message"),
     [
@@ -170,8 +188,9 @@ def nothing(content: Any) -> None:
             a_number_in_place_of_a_tensor,
             "exp_avg of parameter 1 is 5 in",
         ),
-        (ZERO, FIRST, fewer_rows, "data-parallel ranks: a rank is missing, or the files are of two runs."),
+        (ZERO, FIRST, fewer_rows, "only the first one saved its part), or the files are of two runs."),
         ({}, FIRST, nothing, "holds no state of an optimizer."),
+        ({}, FIRST, without_groups, "holds no state of an optimizer as torch writes it (KeyError('param_groups'))."),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -201,6 +220,12 @@ def test_missing_file(how: Any, gone: str, tmp_path: Path) -> None:
     with pytest.raises(ExportError) as caught:
         exported(tmp_path / "source")
     assert str(caught.value) == f"{path} is missing: without it the optimizer's state is not whole."
+
+
+def test_state_of_which_the_rest_was_never_saved(tmp_path: Path) -> None:
+    write(models.described("llama"), Case("dir", tp=2), tmp_path / "source", **ZERO)
+    with pytest.raises(ExportError, match=r"before 0\.0\.22 only the first one saved its part"):
+        exported(tmp_path / "source")
 
 
 def test_file_of_an_earlier_run(tmp_path: Path) -> None:
@@ -238,15 +263,65 @@ def test_scheduler_that_would_run_code(tmp_path: Path) -> None:
     assert not (tmp_path / "model").exists()
 
 
-def test_weights_in_fp32_are_named(tmp_path: Path) -> None:
-    write(models.described("llama"), Case("json", tp=2, xser=False), tmp_path / "source", **ZERO)
+def with_masters(kind: str, kv_heads: int) -> tuple[Model, dict[str, Any]]:
+    """A model in bfloat16, and the weights it was rounded from."""
+    model = models.described(kind, kv_heads)
+    state = {name: value.bfloat16() for name, value in model.state.items()}
+    return replace(model, state=state, config={**model.config, "torch_dtype": "bfloat16"}), model.state
 
-    def with_masters(content: Any) -> None:
-        content["sharded_master_weights"] = {0: torch.ones(2)}
 
-    _change(tmp_path / "source", FIRST, with_masters)
-    report, _ = exported(tmp_path / "source")
-    assert f"{FIRST} and the others also hold the weights in fp32, which are not converted." in report.notes
+@pytest.mark.parametrize(
+    ("kind", "kv_heads", "case", "dp"),
+    [
+        ("llama", 8, Case("json", tp=2, xser=False), 3),
+        ("llama", 2, Case("json", tp=4, pp=2, fuse_qkv=True), 2),
+        ("llama_tied", 4, Case("json", tp=2), 1),
+    ],
+    ids=str,
+)
+def test_weights_in_fp32(kind: str, kv_heads: int, case: Case, dp: int, tmp_path: Path) -> None:
+    model, masters = with_masters(kind, kv_heads)
+    write(model, case, tmp_path / "source", dp=dp, zero=True, masters=masters)
+    told = "The optimizer kept the weights in fp32. --master-weights exports those, without rounding."
+    report = export_checkpoint(tmp_path / "source", tmp_path / "rounded")
+    assert report is not None
+    assert told in report.notes
+    assert differing(contents(tmp_path / "rounded"), model.state) == []
+
+    report, found = exported(tmp_path / "source", master_weights=True)
+    assert told not in report.notes
+    assert differing(contents(tmp_path / "model"), masters) == []
+    assert all(line.endswith(", as the optimizer has it") for line in report.plan)
+    config = json.loads((tmp_path / "model" / "config.json").read_text(encoding="utf-8"))
+    assert config["dtype"] == "float32"
+    assert set(found["state"][0]) == {"step", *KEYS}
+
+
+def test_weights_in_fp32_of_another_step(tmp_path: Path) -> None:
+    model, masters = with_masters("llama", 8)
+    write(model, Case("json", tp=2, xser=False), tmp_path / "source", zero=True, masters=masters)
+
+    def changed(content: Any) -> None:
+        for value in content["sharded_master_weights"].values():
+            value += 1
+
+    _change(tmp_path / "source", FIRST, changed)
+    with pytest.raises(ExportError, match=r"model.embed_tokens.weight in fp32, in .* are of two steps or runs"):
+        export_checkpoint(tmp_path / "source", tmp_path / "model", master_weights=True)
+
+
+def test_no_weights_in_fp32(tmp_path: Path) -> None:
+    write(models.described("llama"), Case("json", tp=2), tmp_path / "source", **ZERO)
+    with pytest.raises(ExportError, match=r"source holds no weights in fp32: only ZeRO-1 in 0.4 saved them"):
+        export_checkpoint(tmp_path / "source", tmp_path / "model", master_weights=True)
+
+
+def test_damaged_state_that_nobody_asked_for(tmp_path: Path) -> None:
+    write(models.described("llama"), Case("json", tp=2), tmp_path / "source")
+    (tmp_path / "source" / "shards" / "optim" / FIRST).write_bytes(b"PK")
+    export_checkpoint(tmp_path / "source", tmp_path / "model")
+    with pytest.raises(ExportError, match="is cut short or damaged"):
+        exported(tmp_path / "source", overwrite=True)
 
 
 def test_other_idea_of_weight_decay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,7 +417,8 @@ def test_trainer_goes_on_as_if_nothing_had_happened(how: Any, tmp_path: Path) ->
         key: value for key, value in optimizer["param_groups"][0].items() if key not in ("params", "weight_decay")
     }
     generator.write_json_model(model, case, tmp_path / "run" / "checkpoint-2")
-    generator.write_optimizer(model, case, moments, tmp_path / "run" / "checkpoint-2", step=2.0, **how, **group)
+    saved_state = Optimizer(moments, step=2.0, group=group, **how)
+    generator.write_optimizer(model, case, saved_state, tmp_path / "run" / "checkpoint-2")
     for name in BESIDE:
         shutil.copy(half / name, tmp_path / "run" / "checkpoint-2" / name)
 

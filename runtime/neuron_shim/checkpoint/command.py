@@ -49,8 +49,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--optimizer",
         action="store_true",
-        help="also convert the state of the optimizer, if Optimum Neuron 0.0.22 to 0.4 saved one, to an optimizer.pt "
-        "from which Trainer resumes",
+        help="also convert the state of the optimizer, if Optimum Neuron saved one, to an optimizer.pt from which "
+        "Trainer resumes",
+    )
+    parser.add_argument(
+        "--master-weights",
+        action="store_true",
+        help="export the weights in fp32 that the optimizer (ZeRO-1) saved, not those rounded to bf16",
     )
     parser.add_argument("--jobs", metavar="N", type=int, default=2, help="write N tensors at once (default 2)")
     parser.add_argument("--files-from", metavar="FOLDER", help="take config and tokenizer that SRC lacks from here")
@@ -83,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
             tokenizer=arguments.files_from,
             kv=arguments.kv,
             optimizer=arguments.optimizer,
+            master_weights=arguments.master_weights,
             jobs=arguments.jobs,
             overwrite=arguments.overwrite,
             dry_run=arguments.dry_run,

@@ -78,6 +78,7 @@ def export_checkpoint(
     tokenizer: Any = None,
     kv: str | None = None,
     optimizer: bool = False,
+    master_weights: bool = False,
     jobs: int = JOBS,
     overwrite: bool = False,
     dry_run: bool = False,
@@ -109,6 +110,8 @@ def export_checkpoint(
         optimizer: also convert the state of the optimizer that Optimum Neuron saved with a model, to an optimizer.pt
             from which Trainer resumes in a process or with data parallelism. It is twice as large as the weights in
             fp32.
+        master_weights: instead of the weights in the files, take those in fp32 that ZeRO-1 saved with its state, and
+            from which the others were rounded.
         tokenizer: an object with ``save_pretrained`` or a folder, for a source without tokenizer files. A folder also
             lends its config.json if the source has none.
         jobs: how many tensors are written at once, where they lie in files.
@@ -127,8 +130,8 @@ def export_checkpoint(
     code, limit = requested(dtype), parse_size(max_shard_size)
     if kv not in (None, *CHOICES):
         raise ValueError(f"kv is {kv!r}, but must be one of {', '.join(CHOICES)}, or None.")
-    if optimizer and kv == "widened":
-        raise ValueError("The state of the optimizer cannot be widened: choose kv first or mean, or leave it out.")
+    if kv == "widened" and (optimizer or master_weights):
+        raise ValueError("What the optimizer saved cannot be widened: choose kv first or mean, or leave it out.")
     if jobs < 1:
         raise ValueError(f"jobs is {jobs}, but at least one tensor has to be written at a time.")
     if isinstance(source, (str, os.PathLike)):
@@ -143,7 +146,8 @@ def export_checkpoint(
         if isinstance(source, Path) and ranks.writes:
             target.check(_real(source), 0)  # before anything is read
         request = _request(source, merge_adapter, tokenizer, config, adapter)
-        plan = _plan(source, code, limit, merge_adapter, request, _Copies(kv, progress), optimizer=optimizer)
+        chosen = _Optimizer(source, optimizer, master_weights)
+        plan = _plan(source, code, limit, merge_adapter, request, _Copies(kv, progress), chosen)
         if ranks.writes:
             plan = _checked(plan, source, target)
     except Exception as failure:
@@ -210,15 +214,10 @@ class _Copies:
 
 
 def _plan(
-    source: Any, code: str | None, limit: int, merge: Any, request: Request, copies: _Copies, *, optimizer: bool
+    source: Any, code: str | None, limit: int, merge: Any, request: Request, copies: _Copies, optimizer: _Optimizer
 ) -> _Plan:
-    checkpoint = copies.settled(open_source(source, request))
-    state = None
-    if optimizer:
-        checkpoint, state = _with_optimizer(source, checkpoint, copies)
-    elif checkpoint.optimizer is not None:
-        note = "The state of the optimizer stays where it is. --optimizer converts it, for Trainer to resume from."
-        checkpoint = replace(checkpoint, notes=(*checkpoint.notes, note))
+    checkpoint = copies.settled(optimizer.with_weights(open_source(source, request)))
+    checkpoint, state = optimizer.with_state(checkpoint, copies)
     if merge is not False:
         checkpoint = _merged(checkpoint, merge, request, copies)
     checkpoint, dropped = without_duplicates(checkpoint)
@@ -239,15 +238,37 @@ def _plan(
     return _Plan(finished_config(checkpoint, tensors, asked=code is not None), files, dropped, state)
 
 
-def _with_optimizer(source: Any, checkpoint: Checkpoint, copies: _Copies) -> tuple[Checkpoint, OptimizerState]:
-    if checkpoint.optimizer is None:
-        raise ExportError(
-            f"{source} holds no state of an optimizer that can be converted: only what Optimum Neuron 0.0.22 to 0.4 "
-            f"saved with a whole model, in shards/optim, can. Export without --optimizer."
-        )
-    state = checkpoint.optimizer(copies.settled)
-    left = tuple(name for name in checkpoint.left_behind if name not in state.files)
-    return replace(checkpoint, left_behind=left, notes=(*checkpoint.notes, *state.notes)), state
+@dataclass(frozen=True)
+class _Optimizer:
+    """What becomes of the optimizer's state: its weights may be taken, and the state itself."""
+
+    source: Any
+    state: bool
+    weights: bool
+
+    def with_weights(self, checkpoint: Checkpoint) -> Checkpoint:
+        if (self.state or self.weights) and checkpoint.optimizer is None:
+            raise ExportError(
+                f"{self.source} holds no state of an optimizer that can be converted: only what Optimum Neuron saved "
+                f"with a whole model can. Export without {'--optimizer' if self.state else '--master-weights'}."
+            )
+        return checkpoint.optimizer.with_masters(checkpoint) if checkpoint.optimizer and self.weights else checkpoint
+
+    def with_state(self, checkpoint: Checkpoint, copies: _Copies) -> tuple[Checkpoint, OptimizerState | None]:
+        if checkpoint.optimizer is None:
+            return checkpoint, None
+        notes, left, state = list(checkpoint.notes), checkpoint.left_behind, None
+        if not self.weights and checkpoint.optimizer.has_masters:
+            notes.append("The optimizer kept the weights in fp32. --master-weights exports those, without rounding.")
+        if self.state:
+            state = checkpoint.optimizer.state(copies.settled)
+            notes += state.notes
+            left = tuple(name for name in left if name not in state.files)
+        else:
+            notes.append(
+                "The state of the optimizer stays where it is. --optimizer converts it, for Trainer to resume from."
+            )
+        return replace(checkpoint, left_behind=left, notes=tuple(notes)), state
 
 
 def _merged(adapter: Checkpoint, merge: Any, request: Request, copies: _Copies) -> Checkpoint:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from neuron_shim.checkpoint.dtypes import torch_dtype
 from neuron_shim.checkpoint.safetensors_file import Entry, write_tensor
@@ -14,6 +14,8 @@ from neuron_shim.checkpoint.torch_file import read_torch_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from neuron_shim.checkpoint.source import Checkpoint
 
 NAME = "optimizer.pt"
 
@@ -38,6 +40,20 @@ class OptimizerState:
     @property
     def bytes(self) -> int:
         return sum(tensor.nbytes for tensor in self.tensors)
+
+
+class SavedOptimizer(Protocol):
+    """What a run saved of its optimizer."""
+
+    @property
+    def has_masters(self) -> bool:
+        """Whether it has the weights too, in fp32."""
+
+    def state(self, settle: Callable[[Checkpoint], Checkpoint]) -> OptimizerState:
+        """The state for Trainer, given what decides about copies that differ."""
+
+    def with_masters(self, checkpoint: Checkpoint) -> Checkpoint:
+        """The checkpoint with the weights in fp32."""
 
 
 def write_optimizer(

@@ -12,7 +12,7 @@ from neuron_shim.checkpoint.errors import ExportError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from neuron_shim.checkpoint.optimizer import OptimizerState
+    from neuron_shim.checkpoint.optimizer import SavedOptimizer
     from neuron_shim.checkpoint.replicas import Replicas
     from neuron_shim.checkpoint.tensors import Tensor
 
@@ -53,8 +53,8 @@ class Checkpoint:
     widened: Callable[[], Checkpoint] | None = field(default=None, repr=False)
     """Makes the checkpoint in which each copy of a key/value head is a head of its own."""
 
-    optimizer: Callable[[Callable[[Checkpoint], Checkpoint]], OptimizerState] | None = field(default=None, repr=False)
-    """Reads the state of the optimizer that was saved along; given what becomes of copies that differ."""
+    optimizer: SavedOptimizer | None = field(default=None, repr=False)
+    """What was saved along of the optimizer."""
 
     plan: tuple[str, ...] = ()
     """How the tensors are made of what was saved, a line for each kind."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from neuron_shim.checkpoint.layouts import Request, config_of
 from neuron_shim.checkpoint.layouts._assembly import whole_model
 from neuron_shim.checkpoint.layouts._metadata_json import metadata_in, stages_of
-from neuron_shim.checkpoint.layouts._optimizer import optimizer_of
+from neuron_shim.checkpoint.layouts._optimizer import OPTIMIZER, in_folder, optimizer_of
 from neuron_shim.checkpoint.layouts._shards_folder import SHARDS, opened, root_of
 from neuron_shim.checkpoint.layouts._target import target_of
 
@@ -34,4 +34,4 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     stages, notes = stages_of(ranks)
     target = target_of(config_of(root, request))
     checkpoint = whole_model(NAME, root, stages, target, request, notes)
-    return optimizer_of(checkpoint, root, ranks.folder, stages, target)
+    return optimizer_of(checkpoint, root, stages, target, in_folder(ranks.folder / OPTIMIZER))

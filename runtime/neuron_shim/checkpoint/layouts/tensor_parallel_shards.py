@@ -22,12 +22,17 @@ from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.layouts import Request, config_of
 from neuron_shim.checkpoint.layouts._assembly import whole_model
 from neuron_shim.checkpoint.layouts._metadata_pt import stages_of
+from neuron_shim.checkpoint.layouts._optimizer import optimizer_of
 from neuron_shim.checkpoint.layouts._rank_files import RankFile, listed
 from neuron_shim.checkpoint.layouts._shards_folder import root_of
 from neuron_shim.checkpoint.layouts._target import target_of
 from neuron_shim.checkpoint.torch_file import read_torch_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neuron_shim.checkpoint.layouts._consolidation import Stage
+    from neuron_shim.checkpoint.layouts._optimizer import Contents
     from neuron_shim.checkpoint.source import Checkpoint
 
 NAME = "tensor-parallel shards of Optimum Neuron 0.0.8 to 0.0.21"
@@ -51,10 +56,20 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     files = _files(root / FOLDER)
     target = target_of(config_of(root, request))
     stages, notes = stages_of(files, _rank_file, _metadata, target.shapes)
-    with_optimizer = [rank.path for stage in stages for rank in stage.ranks if _OPTIMIZER in rank.values]
-    if with_optimizer:
-        notes.append(f"The state of the optimizer, which {with_optimizer[0].name} and the others hold, stays there.")
-    return whole_model(NAME, root, stages, target, request, notes)
+    checkpoint = whole_model(NAME, root, stages, target, request, notes)
+    return optimizer_of(checkpoint, root, stages, target, _optimizer_in(stages))
+
+
+def _optimizer_in(stages: Sequence[Stage]) -> Contents | None:
+    """What reads the state of the optimizer in the files of the ranks; only the first data-parallel ones saved it."""
+    if not stages[0].ranks[0].values.get(_OPTIMIZER):
+        return None
+
+    def contents(rank: int, stage: int) -> list[tuple[Path, Any]]:
+        file = stages[stage].ranks[rank]
+        return [(file.path, file.values.get(_OPTIMIZER))]
+
+    return contents
 
 
 def _files(folder: Path) -> dict[tuple[int, int], Path]:
@@ -75,13 +90,12 @@ def _rank_file(path: Path) -> RankFile:
     content = read_torch_file(path)
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise ExportError(f"{path} holds no model.")
-    about = {name: value for name, value in content.items() if name != "model"}
+    about = {name: value for name, value in content.items() if name not in ("model", _OPTIMIZER)}
     rank = about.get("tp_rank")
     number = re.search(r"tp_rank_(\d+)", str(path.parent.name if path.name == "checkpoint.pt" else path.name))
     if isinstance(rank, int) and number is not None and rank != int(number[1]):
         raise ExportError(f"{path} says that it is of tensor-parallel rank {rank}: files were renamed or mixed.")
-    extra = {_OPTIMIZER: True} if about.pop(_OPTIMIZER, None) else {}
-    return RankFile(path, {**content["model"], _ABOUT: about, **extra})
+    return RankFile(path, {**content["model"], _ABOUT: about, _OPTIMIZER: content.get(_OPTIMIZER)})
 
 
 def _metadata(_: int, first: RankFile) -> tuple[Path, Any]:
