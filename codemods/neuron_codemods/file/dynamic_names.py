@@ -1,7 +1,8 @@
 """Reports names of Optimum Neuron that only appear as text.
 
 `importlib.import_module("optimum.neuron")`, `mock.patch("optimum.neuron.NeuronTrainer")` and `getattr(module, "Name")`
-reach the package without an import statement, so nothing can be rewritten safely.
+reach the package without an import statement, so nothing can be rewritten safely. Nor can a program that is a text:
+one that a script writes to a file, or hands to another interpreter.
 
 https://huggingface.co/docs/optimum-neuron
 """
@@ -20,12 +21,19 @@ from neuron_codemods.module import Module
 RULE = Rule(
     code="NM005",
     name="dynamic-name",
-    summary="Names of optimum.neuron in strings: import_module, patch, find_spec.",
+    summary="Names of optimum.neuron in strings: import_module, patch, find_spec, programs.",
     url="https://huggingface.co/docs/optimum-neuron",
     outcomes=(Outcome.MANUAL,),
 )
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ ]+optimum\.neuron[\w.]*[ ]+import[ ]|import[ ]+optimum\.neuron\b)", re.MULTILINE
+)
+_PROGRAM = (
+    "This text is a program that imports Optimum Neuron: migrate it as a file of its own (neuron-migrate - reads "
+    "standard input) and put the result here."
+)
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -39,11 +47,33 @@ def check(module: Module) -> Iterator[Change]:
         ):
             message = f'"{text}" reaches Optimum Neuron by its name in a string: replace it by hand.'
             yield Change(Outcome.MANUAL, constant, message)
+        elif isinstance(text, str) and _IMPORT.search(text) and not isinstance(module.parent(constant), ast.Expr):
+            yield Change(Outcome.MANUAL, constant, _PROGRAM)
 
 
 CASES = (
     Case("a message", 'print("optimum.neuron is gone")\n'),
     Case("a list of words", 'names = ["optimum.neuron"]\n'),
+    Case(
+        "an example in a docstring",
+        'def load():\n    """Load it.\n\n    from optimum.neuron import pipeline\n    """\n',
+    ),
+    Case("a sentence", 'print("Write from optimum.neuron import pipeline.")\n'),
+    Case(
+        "a program that is written to a file",
+        """SCRIPT = '''import os
+from optimum.neuron import pipeline
+'''
+""",
+        """# TODO(neuron-migrate NM005): This text is a program that imports Optimum Neuron: migrate it as a file of \
+its own (neuron-migrate - reads standard input) and put the result here: \
+https://huggingface.co/docs/optimum-neuron
+SCRIPT = '''import os
+from optimum.neuron import pipeline
+'''
+""",
+        (Outcome.MANUAL,),
+    ),
     Case("another package", 'import importlib\n\nimportlib.import_module("optimum.onnxruntime")\n'),
     Case(
         "an import by name",
