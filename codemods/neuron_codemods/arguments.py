@@ -226,6 +226,9 @@ def _one_a_line(call: cst.Call, indentation: str, unit: str) -> cst.Call:
     def line(indent: str) -> cst.ParenthesizedWhitespace:
         return cst.ParenthesizedWhitespace(last_line=cst.SimpleWhitespace(indent))
 
-    arguments = [_with_space_after(argument, line(indentation + unit), comma=True) for argument in call.args]
+    first, inner = call.whitespace_before_args, indentation + unit
+    if isinstance(first, cst.ParenthesizedWhitespace) and len(first.last_line.value) > len(indentation):
+        inner = first.last_line.value  # as the call has it already
+    arguments = [_with_space_after(argument, line(inner), comma=True) for argument in call.args]
     arguments[-1] = _with_space_after(arguments[-1], line(indentation), comma=True)
-    return call.with_changes(args=arguments, whitespace_before_args=line(indentation + unit))
+    return call.with_changes(args=arguments, whitespace_before_args=line(inner))

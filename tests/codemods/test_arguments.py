@@ -320,3 +320,8 @@ def test_any_call(text: str, data: st.DataObject) -> None:
         if not removed:
             assert comments(result) == comments(written)
     assert change(text, CallEdit(NODE), limit=1) == text
+
+
+def test_arguments_that_become_one_a_line_keep_their_indentation() -> None:
+    expected = "f(\n      a=1,\n      b=2,\n      c=3000000,\n  )"
+    assert change("f(\n      a=1,\n      b=2)", add(c="3000000"), limit=12, indentation="  ") == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neuron_codemods.inference.loads import CAUSAL, Given, Load, known, text_at
+from neuron_codemods.inference.loads import CAUSAL, Given, Load, known, quoted, text_at
 from neuron_codemods.module import Module
 from neuron_codemods.releases import bounds
 from neuron_codemods.values import UNKNOWN, dtype_text
@@ -19,6 +19,7 @@ _TYPES = {
     "f32": "float32",
     "float32": "float32",
 }
+_USUAL = ("bf16", "fp16", "fp32")
 _MATMUL = (
     'Only matrix products were computed in %s (auto_cast="matmul"); now all of the model is. Compare the outputs, and '
     'load with dtype="float32" where the difference matters.'
@@ -100,5 +101,8 @@ def _given(module: Module, load: Load, given: Given, form: str = "%s") -> Cast:
 
 
 def _looked_up(module: Module, load: Load, kind: Given) -> Cast:
-    """A dtype by the name that only the run knows."""
-    return _given(module, load, kind, '{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}[%s]')
+    """A dtype by the name that only the run knows: one of the usual ones, or of those that the script speaks of."""
+    spoken = {constant.value for constant in module.names.strings if isinstance(constant.value, str)}
+    names = (*_USUAL, *(name for name in _TYPES if name in spoken and name not in _USUAL))
+    table = ", ".join(f"{quoted(name)}: {quoted(_TYPES[name])}" for name in names)
+    return _given(module, load, kind, f"{{{table}}}[%s]")

@@ -85,6 +85,11 @@ REWRITTEN = {
         'm = A.from_pretrained("m", export=True, auto_cast="all", auto_cast_type=sys.argv[1])',
         'dtype={"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}[sys.argv[1]]',
     ),
+    "a cast by one of several names": (
+        'p.add_argument("--cast", choices=["f32", "f16", "bf16"])\n'
+        'm = A.from_pretrained("m", export=True, auto_cast="all", auto_cast_type=p.parse_args().cast)',
+        '"fp32": "float32", "f16": "float16", "f32": "float32"}[p.parse_args().cast]',
+    ),
     "a dtype that only the run knows": (
         'import torch\nm = A.from_pretrained("m", export=True, torch_dtype=getattr(torch, sys.argv[1]))',
         "dtype=getattr(torch, sys.argv[1]))",
