@@ -12,6 +12,9 @@ from neuron_codemods.module import Module
 from neuron_codemods.source import Source
 
 _MARKERS = ("# TODO(neuron-migrate ", "# NOTE(neuron-migrate ")
+_OLD_WORDS = re.compile(r"compil|\bexport|\btrac(?:e|ing)|neuron|\bxla\b|static|shapes?\b", re.IGNORECASE)
+"""What comments speak of that are about the compilation ahead of time and no more."""
+_FOR_PROGRAMS = re.compile(r"#\s*(?:%%|In\s*\[|COMMAND|type:|fmt:|noqa|pylint:|isort:|pragma:|neuron-migrate:|!|-\*-)")
 _SUPPRESSION = re.compile(r"\s*#\s*neuron-migrate:\s*ignore(?!-file)")
 
 
@@ -158,9 +161,31 @@ def remove(module: Module, statements: Iterable[ast.stmt], commented: Collection
             edits += [Edit.delete(_stretch(module, [other], last, commented)) for other in others]
             edits.append(Edit.replace((start_of(module.source, last), module.source.span(last)[1]), "pass"))
             continue
-        for run, following in _runs(module.source, block, gone):
-            edits.append(Edit.delete(_stretch(module, run, following, commented)))
+        edits += [Edit.delete(stretch) for stretch in _stretches(module, block, gone, commented)]
     return edits
+
+
+def _stretches(
+    module: Module, block: list[ast.stmt], gone: Collection[ast.stmt], commented: Collection[ast.stmt]
+) -> Iterator[tuple[int, int]]:
+    """The stretches that go from a block: lines that follow each other are one, with a blank line around them."""
+    source = module.source
+    lines: tuple[int, int] | None = None
+    is_first = False
+    for run, following in _runs(module.source, block, gone):
+        start, end = _stretch(module, run, following, commented)
+        if source.line_start(start) != start or source.line_end(max(end - 1, start)) != end:
+            yield start, end
+            continue
+        if lines is not None and lines[1] == start:
+            lines = lines[0], end
+            continue
+        if lines is not None:
+            yield _with_surroundings(source, *lines, is_first)
+        lines = start, end
+        is_first = run[0] is block[0] and not isinstance(module.parent(run[0]), ast.Module)
+    if lines is not None:
+        yield _with_surroundings(source, *lines, is_first)
 
 
 def _runs(
@@ -195,8 +220,7 @@ def _stretch(
         line_start = source.line_start(line_start - 1)
     if run[0] in commented:
         line_start = _above_comments(source, line_start)
-    is_first = run[0] is module.block(run[0])[0] and not isinstance(module.parent(run[0]), ast.Module)
-    return _with_blank_lines(source, line_start, source.line_end(max(end - 1, start)), is_first)
+    return line_start, source.line_end(max(end - 1, start))
 
 
 def _above_comments(source: Source, start: int) -> int:
@@ -205,6 +229,39 @@ def _above_comments(source: Source, start: int) -> int:
     while index and source.lines[index - 1].lstrip().startswith("#"):
         index -= 1
     return source.line_starts[index]
+
+
+def _with_surroundings(source: Source, start: int, end: int, is_first: bool) -> tuple[int, int]:
+    """Lines that go, with the comment above that is about nothing else, and with a blank line too many."""
+    if _ends_paragraph(source, start, end):
+        above = _above_comments(source, start)
+        comments = source.text[above:start].splitlines()
+        indentation = source.indentation(start)
+        if comments and all(line.startswith(f"{indentation}#") for line in comments) and _is_outdated(comments):
+            start = above
+    return _with_blank_lines(source, start, end, is_first)
+
+
+def _ends_paragraph(source: Source, start: int, end: int) -> bool:
+    """Whether a blank line, a line further left or the end of the text follows on some lines."""
+    below = source.text[end : source.line_end(end)]
+    return not below.strip() or len(source.indentation(end)) < len(source.indentation(start))
+
+
+def _is_outdated(comments: Sequence[str]) -> bool:
+    """Whether comment lines speak of what no native script does, and are neither code nor meant for a program."""
+    texts = [line.strip().lstrip("#").strip() for line in comments]
+    if any(_FOR_PROGRAMS.match(line.strip()) or _is_code(text) for line, text in zip(comments, texts, strict=True)):
+        return False
+    return _OLD_WORDS.search(" ".join(texts)) is not None
+
+
+def _is_code(text: str) -> bool:
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return False
+    return not all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Name) for node in body)
 
 
 def _with_blank_lines(source: Source, start: int, end: int, is_first: bool) -> tuple[int, int]:

@@ -57,6 +57,16 @@ def unwrap(text: str) -> str:
 # Removing -----------------------------------------------------------------------------------------------------------
 
 REMOVED = {
+    "lines that follow each other": ("a\n\ngone_1\ngone_2\n\nb\n", "a\n\nb\n"),
+    "lines of which only some go": ("a\n\ngone_1\nb\ngone_2\n\nc\n", "a\n\nb\n\nc\n"),
+    "a comment about compiling": ("a\n\n# Compiler settings,\n# once\ngone_1\ngone_2\n\nb\n", "a\n\nb\n"),
+    "a comment about shapes at the end of a block": ("if a:\n    b\n    # shapes\n    gone\nc\n", "if a:\n    b\nc\n"),
+    "a comment about compiling at the end": ("a\n# Neuron\ngone\n", "a\n"),
+    "a comment about what stays": ("a\n\n# Compile.\ngone\nb\n", "a\n\n# Compile.\nb\n"),
+    "another comment": ("# Ours.\ngone\n\nb\n", "# Ours.\n\nb\n"),
+    "a comment that is code": ("a\n# compile(b)\ngone\n\nb\n", "a\n# compile(b)\n\nb\n"),
+    "a cell of an editor": ("a\n# %% compile\ngone\n\nb\n", "a\n# %% compile\n\nb\n"),
+    "a comment further right": ("if a:\n    b\n    # shapes\ngone\n\nc\n", "if a:\n    b\n    # shapes\n\nc\n"),
     "a line": ("a\ngone\nb\n", "a\nb\n"),
     "the first line": ("gone\na\n", "a\n"),
     "the last line": ("a\ngone\n", "a\n"),
