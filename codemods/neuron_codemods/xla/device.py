@@ -34,6 +34,7 @@ _AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast", "torch.amp.autoca
 _GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.new_group"})
 _DEVICE_KEYWORDS = frozenset({"device", "map_location", "devices"})
 _TYPE_KEYWORDS = frozenset({"device_type", "default"})
+_ENVIRONMENT = frozenset({"os.environ", "os.environ.get", "os.getenv"})
 _HELD = re.compile(r"dev(ice)?$|_dev(ice)?$|^dev(ice)?_|^DEVICE", re.IGNORECASE)
 
 _DEVICE = "The device is neuron_device(): a NeuronCore, another accelerator, or the CPU."
@@ -168,7 +169,7 @@ def _kind(module: Module, constant: ast.Constant) -> str:
     if isinstance(above, ast.Compare):
         others = [side for side in (above.left, *above.comparators) if side is not constant]
         is_type = all(isinstance(side, ast.Attribute) and side.attr in ("type", "device_type") for side in others)
-        return "type" if is_type else "?"
+        return "type" if is_type else "" if all(_is_label(module, side) for side in others) else "?"
     if isinstance(above, (ast.Assign, ast.AnnAssign)):
         targets = above.targets if isinstance(above, ast.Assign) else [above.target]
         names = [target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "") for target in targets]
@@ -180,6 +181,19 @@ def _kind(module: Module, constant: ast.Constant) -> str:
         named = [key.value for key in keys if isinstance(key, ast.Constant)]
         return "device" if named and all(item in _DEVICE_KEYWORDS for item in named) else "?"
     return "?"
+
+
+def _is_label(module: Module, node: ast.expr) -> bool:
+    """Whether a name holds a word from the environment that the script only compares or prints: no device."""
+    binding = module.binding(node) if isinstance(node, ast.Name) else None
+    if binding is None or len(binding.scope.bindings[binding.name]) != 1:
+        return False
+    value = binding.value
+    read = value.value if isinstance(value, ast.Subscript) else value.func if isinstance(value, ast.Call) else None
+    if read is None or module.resolve(read) not in _ENVIRONMENT:
+        return False
+    above = [module.parent(reference.node) for reference in module.references(binding)]
+    return all(isinstance(use, (ast.Compare, ast.BinOp, ast.FormattedValue)) for use in above)
 
 
 def _parameter(arguments: ast.arguments, default: ast.Constant) -> str:
@@ -282,6 +296,34 @@ with torch.autocast(neuron_device().type, enabled=bf16):
         "a text that may be something else",
         'import torch_neuronx\n\nbackends = ["xla", "cuda"]\n',
         f'import torch_neuronx\n\n{_MARKER}backends = ["xla", "cuda"]\n',
+        (Outcome.MANUAL,),
+    ),
+    Case(
+        "a word that chooses a branch",
+        """import os
+
+device = os.environ["DEVICE"]
+if device == "xla":
+    import torch_neuronx
+title = "runs on " + device
+""",
+    ),
+    Case(
+        "a word that becomes a device",
+        """import os
+import torch_neuronx
+
+device = os.getenv("DEVICE")
+if device == "xla":
+    model.to(device)
+""",
+        f"""import os
+import torch_neuronx
+
+device = os.getenv("DEVICE")
+{_MARKER}if device == "xla":
+    model.to(device)
+""",
         (Outcome.MANUAL,),
     ),
     Case("a file without the XLA stack", 'import torch\n\nx = torch.zeros(2, device="xla")\n'),

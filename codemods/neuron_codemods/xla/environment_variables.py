@@ -34,6 +34,12 @@ _WRITES = frozenset({"os.environ.setdefault", "os.environ.pop", "os.putenv", "os
 _READS = frozenset({"os.environ.get", "os.getenv"})
 _PRECOMPILATION = frozenset({"NEURON_EXTRACT_GRAPHS_ONLY", "NEURON_PARALLEL_COMPILE"})
 """What another rule (NM124) folds where they are read."""
+_CORES = "NEURON_RT_NUM_CORES"
+_SEVERAL = re.compile(
+    r"torchrun|distributed|Trainer\b|torch_xla|num_cores|tensor_parallel|tp_degree|WORLD_SIZE|LOCAL_RANK|xmp\b"
+)
+"""What a script says that more than one process runs, or will."""
+_ONE = f"{_CORES} is still read: it reserves cores for this process, which computes on one of them."
 _WRAPPER_FLAG = re.compile(r"""\s*--(cache_dir(=[^\s"']*|\s+(?!-)[^\s"']+)?|retry_failed_compilation)""")
 """Options of the wrapper around the compiler, which is gone."""
 
@@ -112,7 +118,9 @@ def _keywords(module: Module) -> Iterator[Change]:
             if row is None or row.is_kept or not item.arg:
                 continue
             message = row.message(item.arg)
-            if row.is_read or row.native or (row.is_manual and not is_off(literal(item.value))):
+            if _is_of_one_process(module, item.arg):
+                yield Change(Outcome.REVIEW, item.value, _ONE)
+            elif row.is_read or row.native or (row.is_manual and not is_off(literal(item.value))):
                 outcome = Outcome.REVIEW if row.is_read and row.outcome == Outcome.REVIEW.value else Outcome.MANUAL
                 yield Change(outcome, item.value, message)
             else:
@@ -139,6 +147,8 @@ def _change(
         if kind != "unset" and isinstance(given, str) and given.startswith("s3://"):
             return Change(Outcome.MANUAL, constant, f"Name a folder in {row.native} instead of {given}: {message}")
         return Change(Outcome(row.outcome), constant, message, (_renamed(module, constant, row.native),))
+    if _is_of_one_process(module, name):
+        return Change(Outcome.REVIEW, constant, _ONE)
     if row.is_manual and not (kind == "unset" or is_off(given)):
         return Change(Outcome.MANUAL, constant, message)
     edit: AnyEdit
@@ -153,6 +163,11 @@ def _change(
         return Change(Outcome.MANUAL, constant, f"Delete this by hand: {message}")
     outcome = row.gone("" if kind == "unset" else given)
     return Change(outcome, constant, _gone(row, name, message), (edit,))
+
+
+def _is_of_one_process(module: Module, name: str) -> bool:
+    """Whether a variable reserves cores for a script of which nothing says that it runs in several processes."""
+    return name == _CORES and _SEVERAL.search(module.source.text) is None
 
 
 def _gone(row: Variable, name: str, message: str) -> str:
@@ -321,6 +336,37 @@ if os.environ.get("XLA_USE_BF16"):
     Case(
         "what is still read",
         'import os\nimport torch_neuronx\n\nos.environ["NEURON_RT_STOCHASTIC_ROUNDING_EN"] = "1"\n',
+    ),
+    Case(
+        "the cores of one process",
+        'import os\nimport torch_neuronx\n\nos.environ["NEURON_RT_NUM_CORES"] = "1"\nprint(torch_neuronx)\n',
+        outcomes=(Outcome.REVIEW,),
+    ),
+    Case(
+        "the cores of one process by a keyword",
+        'import os\nimport torch_neuronx\n\nos.environ.update(NEURON_RT_NUM_CORES="1")\nprint(torch_neuronx)\n',
+        outcomes=(Outcome.REVIEW,),
+    ),
+    Case(
+        "the cores of several processes",
+        """import os
+import torch.distributed
+import torch_neuronx
+
+os.environ["NEURON_RT_NUM_CORES"] = "1"
+print(torch_neuronx)
+""",
+        """import os
+import torch.distributed
+import torch_neuronx
+
+# TODO(neuron-migrate NM615): Delete NEURON_RT_NUM_CORES where torchrun starts the script: it starts one process for \
+each core, which takes its own. Keep it only for a single process: \
+https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
+os.environ["NEURON_RT_NUM_CORES"] = "1"
+print(torch_neuronx)
+""",
+        (Outcome.MANUAL,),
     ),
     Case("a variable of another program", 'import os\nimport torch_neuronx\n\nos.environ["XLAB"] = "1"\n'),
     Case("a mapping of one's own", 'import torch_neuronx\n\nsettings = {}\nsettings["PJRT_DEVICE"] = torch_neuronx\n'),

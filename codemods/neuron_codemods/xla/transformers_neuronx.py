@@ -9,6 +9,7 @@ https://huggingface.co/docs/transformers/main/en/kv_cache
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from neuron_codemods.edits import Change
 from neuron_codemods.model import Case, Outcome, Rule
@@ -25,13 +26,15 @@ RULE = Rule(
 
 
 def check(module: Module) -> Iterator[Change]:
-    yield from rows.changes(module, RULE.code)
+    """One marker at the first use: the whole script is to be written anew."""
+    yield from islice(rows.changes(module, RULE.code), 1)
 
 
 CASES = (
     Case(
         "a sampling model",
         """from transformers_neuronx.llama.model import LlamaForSampling
+from transformers_neuronx.module import save_pretrained_split
 
 model = LlamaForSampling.from_pretrained("llama", batch_size=1, tp_degree=8)
 model.to_neuron()
@@ -41,6 +44,7 @@ AutoModelForCausalLM.from_pretrained(model_id, device_map=neuron_device().type),
 for N cores, and generate with cache_implementation="static": \
 https://huggingface.co/docs/transformers/main/en/kv_cache
 from transformers_neuronx.llama.model import LlamaForSampling
+from transformers_neuronx.module import save_pretrained_split
 
 model = LlamaForSampling.from_pretrained("llama", batch_size=1, tp_degree=8)
 model.to_neuron()
