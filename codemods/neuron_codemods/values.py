@@ -12,7 +12,7 @@ from neuron_codemods import data
 from neuron_codemods.derivation import Kind, called_kind, kind_of
 from neuron_codemods.edits import CallEdit, Edit, Holder
 from neuron_codemods.module import Module, once
-from neuron_codemods.scopes import Binding
+from neuron_codemods.scopes import Binding, Scope
 
 ARGUMENTS = frozenset({"transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments"})
 SFT_CONFIG = "trl.SFTConfig"
@@ -363,7 +363,19 @@ def visible(module: Module, node: ast.expr, at: ast.AST) -> bool:
     """Whether the names of an expression mean the same at another place."""
     for name in ast.walk(node):
         if isinstance(name, ast.Name):
-            home = module.scope(name).home(name.id)
-            if home is not module.scope(at).home(name.id) or home is None:
+            home, other = module.scope(name).home(name.id), module.scope(at).home(name.id)
+            if home is None or (home is not other and not _is_self(module, name.id, home, other)):
                 return False
     return True
+
+
+def _is_self(module: Module, name: str, first: Scope, second: Scope | None) -> bool:
+    """Whether a name is what two methods of one class are called on."""
+    owners = []
+    for scope in (first, second):
+        node = scope.bindings[name][0].node if scope is not None else None
+        function = module.parent(above) if node is not None and (above := module.parent(node)) is not None else None
+        if not isinstance(node, ast.arg) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        owners.append(module.parent(function) if function.args.args[:1] == [node] else None)
+    return owners[0] is owners[1] and isinstance(owners[0], ast.ClassDef)

@@ -329,6 +329,13 @@ def folder_key(module: Module, node: ast.expr | None) -> str | None:
     """What tells one folder or repository from another: its name, or the expression that holds it."""
     if node is None:
         return None
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "str"
+        and len(node.args) == 1
+    ):
+        return folder_key(module, node.args[0])
     value = constant(module, node)
     if isinstance(value, str):
         return "=" + value.removeprefix("./").rstrip("/")

@@ -16,7 +16,7 @@ from neuron_codemods.imports import local_name
 from neuron_codemods.inference.casts import cast_of
 from neuron_codemods.inference.compiled_models import DEVICE
 from neuron_codemods.inference.inputs import OTHER, TEXT, ModelCall, is_derived, kind_of, model_calls
-from neuron_codemods.inference.loads import AUDIO, CAUSAL, ENCODER, Load, text_at
+from neuron_codemods.inference.loads import AUDIO, CAUSAL, ENCODER, Given, Load, text_at
 from neuron_codemods.inference.loads import TEXT as LENGTH
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -59,9 +59,14 @@ def _prepared(module: Module, call: ast.Call, item: ModelCall) -> Iterator[Chang
     requires: tuple[str, ...] = ()
     parts = []
     outcome = Outcome.REWRITTEN
-    length = _length(module, load, call)
-    padded = list(_padded(module, call, length)) if length is not None else []
-    if padded and has_splat(call):
+    given = _length(module, load, call)
+    length = text_at(module, given.value, call) if given is not None else None
+    padded = list(_padded(module, call, length or "")) if given is not None else []
+    if padded and given is not None and length is None:
+        outcome = Outcome.REVIEW
+        text = module.source.segment(given.value)
+        parts.append(f"pad them to {text}, the length that the model was compiled for, or every other compiles anew")
+    elif padded and has_splat(call):
         outcome = Outcome.REVIEW
         parts.append(f"what ** holds has to pad to {length}, the length that the model was compiled for")
     elif padded:
@@ -83,12 +88,13 @@ def _prepared(module: Module, call: ast.Call, item: ModelCall) -> Iterator[Chang
         yield Change(outcome, call, f"{message[0].upper()}{message[1:]}.", tuple(edits), requires)
 
 
-def _length(module: Module, load: Load, call: ast.Call) -> str | None:
+def _length(module: Module, load: Load, call: ast.Call) -> Given | None:
+    """The length that a model was compiled for, where a call makes inputs that have one."""
     kind = kind_of(module, call)
     given = load.find(*LENGTH) if kind == TEXT else load.find(*AUDIO) if kind == OTHER else None
     if given is None and keyword(call, "text") is not None:
         given = load.find(*LENGTH)
-    return text_at(module, given.value, call) if given is not None else None
+    return given
 
 
 def _padded(module: Module, call: ast.Call, length: str) -> Iterator[AnyEdit]:

@@ -189,6 +189,16 @@ REWRITTEN = {
         "        return self.m(**self.prepare(x))\n\n\ndef run(self):\n    return self.m(**self.prepare(1))",
         f'return t(x, return_tensors="pt", {PADDED}).to(self.m.device)',
     ),
+    "a length that another method knows": (
+        "class M:\n    def __init__(self, n):\n        self.n = n\n"
+        '        self.m = A.from_pretrained("m", export=True, sequence_length=self.n)\n\n'
+        "    def run(self, x):\n        return self.m(**t(x))",
+        't(x, padding="max_length", max_length=self.n, truncation=True)',
+    ),
+    "a folder as a text": (
+        'm = A.from_pretrained("m", export=True)\nm.save_pretrained(str(x.folder))\nn = A.from_pretrained(x.folder)',
+        'n = A.from_pretrained("m"',
+    ),
     "an attribute that is made after the inputs": (
         f'class M:\n    def run(self):\n        x = t("a", return_tensors="pt")\n'
         f'        self.m = A.from_pretrained("m", {LENGTH})\n        return self.m(**x)',
@@ -421,6 +431,23 @@ TO_REVIEW = {
     "inputs whose padding is in a mapping": (
         f'm = A.from_pretrained("m", {LENGTH})\nm(**t("a", **settings))',
         "What ** holds has to pad to 64",
+    ),
+    "a length that another function knows": (
+        'def f(n):\n    return A.from_pretrained("m", export=True, sequence_length=n)\n\n\nm = f(get())\nm(**t("a"))',
+        "Pad them to n, the length that the model was compiled for",
+    ),
+    "a length of an object that a function does not have": (
+        "def prepare(x):\n    return t(x)\n\n\nclass M:\n    def __init__(self):\n"
+        '        self.m = A.from_pretrained("m", export=True, sequence_length=self.n)\n\n'
+        "    def run(self, x):\n        return self.m(**prepare(x))",
+        "Pad them to self.n, the length",
+    ),
+    "a length of another self": (
+        "class M:\n    def __init__(self):\n"
+        '        self.m = A.from_pretrained("m", export=True, sequence_length=self.n)\n\n'
+        '    def run(self, x):\n        def inner(self):\n            return t("a")\n\n'
+        "        return self.m(**inner(x))",
+        "Pad them to self.n, the length",
     ),
     "a length that cannot be seen": (
         'def f(n):\n    return C.from_pretrained("m", export=True, sequence_length=n)\n\n\nf(get()).generate(x)\n'
