@@ -27,7 +27,6 @@ from transformers.distributed import DistributedConfig
 
 configure()
 
-
 check_min_version("4.31.0")
 logger = logging.getLogger(__name__)
 
