@@ -172,7 +172,7 @@ def _stretches(
     source = module.source
     lines: tuple[int, int] | None = None
     is_first = False
-    for run, following in _runs(module.source, block, gone):
+    for run, following in _runs(source, block, gone):
         start, end = _stretch(module, run, following, commented)
         if source.line_start(start) != start or source.line_end(max(end - 1, start)) != end:
             yield start, end
