@@ -825,9 +825,11 @@ def _is_at_or_after(module: Module, statement: ast.stmt, use: Use) -> bool:
 
 
 def _only_imports(statement: ast.stmt) -> bool:
-    """A ``try`` or ``if`` that is there for an import."""
-    return isinstance(statement, (ast.Try, ast.If)) and any(
-        isinstance(inner, (ast.Import, ast.ImportFrom)) for inner in statement.body
+    """A ``try`` or ``if`` that is there for an import: an ``if`` that also runs something is not."""
+    return (
+        isinstance(statement, (ast.Try, ast.If))
+        and any(isinstance(inner, (ast.Import, ast.ImportFrom)) for inner in statement.body)
+        and not (isinstance(statement, ast.If) and any(isinstance(inner, ast.Expr) for inner in statement.body))
     )
 
 

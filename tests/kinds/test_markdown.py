@@ -89,6 +89,7 @@ TrainOutput(global_step=1)
 >>> from transformers import Trainer
 >>>
 >>> configure()
+>>>
 >>> trainer = Trainer(
 ...     model=model,
 ...     processing_class=tokenizer,

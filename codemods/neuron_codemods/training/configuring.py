@@ -41,12 +41,18 @@ def configured(module: Module, calls: Sequence[ast.Call], what: str) -> Change:
     anchor = last_import(module, uses) or first_import(module, uses)
     line = f"{local_name(module, CONFIGURE)}()"
     if anchor is not None:
-        edit = InsertLines(anchor, ("", line), after=True)
+        closing = () if _is_blank_below(module, anchor) else ("",)
+        edit = InsertLines(anchor, ("", line, *closing), after=True)
     else:
         anchor = module.statement(min(calls, key=lambda call: call.lineno))
         edit = InsertLines(anchor, (line,))
     message = f"configure() prepares the device before {what} is loaded."
     return Change(Outcome.REWRITTEN, anchor, message, (edit,), (CONFIGURE,))
+
+
+def _is_blank_below(module: Module, statement: ast.stmt) -> bool:
+    end = module.source.line_end(module.source.span(statement)[1] - 1)
+    return not module.source.text[end:].partition("\n")[0].strip()
 
 
 def _calls(module: Module) -> list[ast.Call]:
@@ -89,6 +95,29 @@ configure()
 args = NeuronTrainingArguments("out")
 ''',
         (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "above a comment, and above an if that imports as it works",
+        """import os
+from optimum.neuron import NeuronTrainingArguments
+# Settings
+if not os.path.exists("prepared"):
+    from transformers import AutoModel
+    AutoModel.from_pretrained("my/model").save_pretrained("prepared")
+args = NeuronTrainingArguments("out")
+""",
+        """import os
+from optimum.neuron import NeuronTrainingArguments
+from neuron_shim import configure
+
+configure()
+
+# Settings
+if not os.path.exists("prepared"):
+    from transformers import AutoModel
+    AutoModel.from_pretrained("my/model").save_pretrained("prepared")
+args = NeuronTrainingArguments("out")
+""",
     ),
     Case(
         "once",

@@ -690,4 +690,4 @@ def test_a_call_right_below_the_imports_stays_below_them() -> None:
 NeuronModelForMaskedLM.from_pretrained("m", export=True).save_pretrained("a")
 """
 
-    assert "\nconfigure()\ncompile_static(AutoModelForMaskedLM.from_pretrained(" in migrate(text).text
+    assert "\nconfigure()\n\ncompile_static(AutoModelForMaskedLM.from_pretrained(" in migrate(text).text
