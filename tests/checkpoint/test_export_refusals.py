@@ -76,6 +76,36 @@ def test_offsets_that_cannot_be(copy_of: Any, trainer_folder: Path, destination:
     assert "w (F32 [3]) is said to lie in bytes" in refused(folder, destination)
 
 
+@pytest.mark.parametrize(
+    "told", [{"shape": [-1, -2]}, {"shape": [2.0]}, {"shape": [True, 2]}, {"data_offsets": [-8, 0]}], ids=str
+)
+def test_shapes_that_cannot_be(told: Any, copy_of: Any, trainer_folder: Path, destination: Path) -> None:
+    folder = copy_of(trainer_folder)
+    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], **told}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 8)
+    assert "its header cannot be read (w is {" in refused(folder, destination)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_nested_without_end(name: str, copy_of: Any, trainer_folder: Path, destination: Path) -> None:
+    folder = copy_of(trainer_folder)
+    text = b'{"a":' + b"[" * 100_000
+    (folder / name).write_bytes(text if name == "config.json" else struct.pack("<Q", len(text)) + text)
+    told = refused(folder, destination)
+    assert told.startswith(str(folder / name))
+    assert "cannot be read" in told
+
+
+def test_index_that_leads_out_of_the_folder(copy_of: Any, sharded_folder: Path, destination: Path) -> None:
+    folder = copy_of(sharded_folder)
+    shutil.copy(shard(folder, 0), folder.parent / "outside.safetensors")
+    path = folder / "model.safetensors.index.json"
+    index = json.loads(path.read_text(encoding="utf-8"))
+    index["weight_map"] = dict.fromkeys(index["weight_map"], "../outside.safetensors")
+    path.write_text(json.dumps(index), encoding="utf-8")
+    assert f"../outside.safetensors is missing from {folder}" in refused(folder, destination)
+
+
 def test_missing_shard(copy_of: Any, sharded_folder: Path, destination: Path) -> None:
     folder = copy_of(sharded_folder)
     count = len(list(folder.glob("*.safetensors")))
@@ -247,6 +277,21 @@ def test_metadata_that_would_run_code(
     (folder / ".metadata").write_bytes(pickle.dumps(Opened()))
     assert "names builtins.print, which is not let in" in refused(folder, destination)
     assert capsys.readouterr().out == ""
+
+
+def test_torch_distributed_checkpoint_that_leads_out_of_its_folder(
+    untied: Any, tmp_path: Path, destination: Path
+) -> None:
+    import torch.distributed.checkpoint as dcp
+
+    folder = tmp_path / "source"
+    untied.config.save_pretrained(folder)
+    with pytest.warns(UserWarning, match="torch.distributed is"):
+        dcp.save(untied.state_dict(), checkpoint_id=folder)
+    metadata = (folder / ".metadata").read_bytes()
+    (folder / ".metadata").write_bytes(metadata.replace(b"__0_0.distcp", b"../0_0.distc"))
+    (folder / "__0_0.distcp").rename(tmp_path / "0_0.distc")
+    assert "names ../0_0.distc, which is not a file beside it" in refused(folder, destination)
 
 
 def test_torch_distributed_checkpoint_that_is_not_whole(untied: Any, tmp_path: Path, destination: Path) -> None:

@@ -227,6 +227,18 @@ def test_traced_model_whose_weights_are_inside(tmp_path: Path) -> None:
     )
 
 
+def test_traced_model_that_holds_itself(tmp_path: Path) -> None:
+    import pickle
+    import zipfile
+
+    endless: dict[str, Any] = {}
+    endless["self"] = endless
+    (tmp_path / "source").mkdir()
+    with zipfile.ZipFile(tmp_path / "source" / "model.neuron", "w") as archive:
+        archive.writestr("model/data.pkl", pickle.dumps(endless, protocol=2))
+    assert "are constants inside the compiled program" in told(tmp_path / "source")
+
+
 def test_pipeline_in_parts(tmp_path: Path) -> None:
     traced(tmp_path / "source" / "unet" / "model.neuron", {})
     traced(tmp_path / "source" / "vae_decoder" / "model.neuron", {})

@@ -292,6 +292,112 @@ def test_hostile_metadata(tree: Any) -> None:
     assert refused(source).startswith(f"{path} names ")
 
 
+@pytest.mark.parametrize("place", ["tensor of xser", "optimizer", "rank of old shards", "adapter"])
+def test_hostile_pickle_elsewhere(place: str, tree: Any, tmp_path: Path) -> None:
+    source, told = tmp_path / "source", {}
+    if place == "tensor of xser":
+        path = tree("xser") / f"{MODEL.format(1)}.tensors" / "tensor_3.pt"
+    elif place == "rank of old shards":
+        path = tree("old") / "tensor_parallel_shards" / "tp_rank_02_pp_rank_00"
+    elif place == "optimizer":
+        path, told = tree("plain") / MODEL.format(0).replace("/model/", "/optim/"), {"optimizer": True}
+        path.parent.mkdir()
+        shutil.copy(source / MODEL.format(0), path)
+    else:
+        targets = ("q_proj",)
+        model, case = models.described("llama"), Case("json", tp=2, xser=False, adapter="all")
+        folder = source / "adapter_default"
+        generator.write_adapter(model, case, generator.adapter_state(model, case, targets), folder)
+        generator.write_json(folder / "adapter_config.json", generator.adapter_config(targets, "base"))
+        path = folder / "adapter_shards" / "model" / Path(MODEL.format(1)).name
+    hostile(path, pickle.dumps({"state": Attack(exec, "raise SystemExit")}, protocol=2))
+    assert refused(source, **told).startswith(
+        f"{path} names builtins.exec in its pickle".replace("builtins", "__builtin__")
+    )
+
+
+def test_what_is_never_opened(tree: Any) -> None:
+    source = tree("xser")
+    hostile(source / f"{MODEL.format(0)}.info.pt", pickle.dumps(Attack(exec, "raise SystemExit"), protocol=2))
+    assert export_checkpoint(source, source.with_name("destination")) is not None
+
+
+@pytest.mark.parametrize(
+    ("payload", "told"),
+    [
+        (b"\x80\x02Nr\xff\xff\xff\x7f.", "it counts 2147483647 parts in 9 bytes"),
+        (b"\x80\x02cbuiltins\nbytearray\nI3000000000\n\x85R.", "names builtins.bytearray in its pickle"),
+        (b"\x80\x02]" + b"]" * 200_000 + b"a" * 200_000 + b".", "holds no tensors by name"),
+        (b"\x80\x02\xff.", "its description of the tensors cannot be read"),
+        (b"\x80\x02" + b"I" + b"9" * 5000 + b"\n.", "its description of the tensors cannot be read"),
+    ],
+    ids=["memo", "array", "depth", "opcode", "number"],
+)
+def test_pickle_that_wants_memory(payload: bytes, told: str, tree: Any) -> None:
+    source = tree("plain")
+    hostile(source / MODEL.format(0), payload)
+    message = refused(source)
+    assert message.startswith(str(source / MODEL.format(0)))
+    assert told in message
+
+
+def test_zip_of_an_unknown_kind(tree: Any) -> None:
+    source = tree("plain")
+    path = source / MODEL.format(0)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 99  # the version that is needed to read it
+    path.write_bytes(content)
+    assert refused(source).startswith(f"{path} is damaged: its description of the tensors cannot be read")
+
+
+def test_description_of_gigabytes(tree: Any) -> None:
+    """The file has a hole, so that it takes no space."""
+    source = tree("plain")
+    path = source / MODEL.format(0)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", b"")
+    content = bytearray(path.read_bytes())
+    size = (200_000_000).to_bytes(4, "little")
+    table = content.index(b"PK\x01\x02")
+    content[table + 20 : table + 28] = size * 2
+    content[-6:-2] = (table + 200_000_000).to_bytes(4, "little")
+    with open(path, "wb") as file:
+        file.write(content[:table])
+        file.seek(table + 200_000_000)
+        file.write(content[table:])
+    assert refused(source) == f"{path} is damaged: data.pkl in it has 200000000 bytes, which no checkpoint needs."
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "offset", "told"),
+    [
+        ((4, 4), (0, 0), 0, "a tensor of [4, 4] has more values than its data"),
+        ((2, 2), (-1, 1), 0, "a tensor of [2, 2] reaches beyond its data"),
+        ((2,), (1,), -1, "a tensor of [2] reaches beyond its data"),
+        ((-2, -2), (1, 1), 0, "a tensor of [-2, -2] reaches beyond its data"),
+        ((2,), (1,), 1 << 70, "a tensor of [2] reaches beyond its data"),
+    ],
+    ids=str,
+)
+def test_tensor_that_lies(shape: Any, strides: Any, offset: int, told: str, tree: Any) -> None:
+    import torch
+
+    class Lie:
+        def __reduce__(self) -> Any:
+            return torch._utils._rebuild_tensor_v2, (
+                torch.ones(4)._typed_storage(),
+                offset,
+                shape,
+                strides,
+                False,
+                {},
+            )
+
+    source = tree("plain")
+    torch.save({"weight": Lie()}, source / MODEL.format(0))
+    assert refused(source) == f"{source / MODEL.format(0)} is damaged: {told}."
+
+
 def test_bare_pickle(tree: Any) -> None:
     source = tree("plain")
     path = source / MODEL.format(0)
@@ -299,7 +405,7 @@ def test_bare_pickle(tree: Any) -> None:
     assert refused(source).startswith(f"{path} is a bare pickle, which may run code")
 
 
-@pytest.mark.parametrize("tid", ["../../../etc/passwd", -1, None, 1.5])
+@pytest.mark.parametrize("tid", ["../../../etc/passwd", -1, None, 1.5, 1 << 70, True])
 def test_reference_to_somewhere_else(tid: Any, tree: Any) -> None:
     source = tree("xser")
     path = source / MODEL.format(0)

@@ -80,7 +80,7 @@ def read_header(path: Path) -> Header:
         fields = json.loads(text)
         metadata = fields.pop("__metadata__", {})
         entries = tuple(_entry(name, field, 8 + announced) for name, field in fields.items())
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ExportError(f"{path} is not a safetensors file: its header cannot be read ({error}).") from error
     _check_layout(path, entries, 8 + announced, length)
     return Header(path, entries, metadata)
@@ -88,6 +88,8 @@ def read_header(path: Path) -> Header:
 
 def _entry(name: str, field: Mapping[str, Any], data: int) -> Entry:
     begin, end = field["data_offsets"]
+    if not all(type(number) is int and number >= 0 for number in (begin, end, *field["shape"])):
+        raise ValueError(f"{name} is {field}")
     return Entry(name, field["dtype"], tuple(field["shape"]), data + begin, end - begin)
 
 

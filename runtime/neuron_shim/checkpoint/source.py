@@ -74,7 +74,7 @@ def read_json(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ExportError(f"{path} is missing.") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ExportError(f"{path} cannot be read: {error}.") from error
     if not isinstance(value, dict):
         raise ExportError(f"{path} holds no JSON object.")

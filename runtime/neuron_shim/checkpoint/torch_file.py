@@ -11,6 +11,7 @@ import collections
 import io
 import math
 import pickle
+import pickletools
 import struct
 import zipfile
 import zlib
@@ -44,9 +45,16 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "list": list,
     "dict": dict,
     "tuple": tuple,
-    "complex": complex,
-    "bytearray": bytearray,
 }
+MAX_PICKLE = 100_000_000  # bytes; some thousand times what a large model needs
+
+
+_MEMOIZES = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
+DAMAGED = (
+    *(pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError),
+    *(OverflowError, MemoryError, RuntimeError),
+)
+"""What reading a pickle or a zip may raise."""
 
 
 class Reference:
@@ -55,7 +63,7 @@ class Reference:
     tid: int
 
     def __setstate__(self, state: Any) -> None:
-        if not isinstance(state, dict) or not isinstance(state.get("tid"), int):
+        if not isinstance(state, dict) or type(state.get("tid")) is not int or not 0 <= state["tid"] < 1 << 32:
             raise pickle.UnpicklingError("a TensorReference has no number")
         self.tid = state["tid"]
 
@@ -85,8 +93,23 @@ def _read(path: Path, unpickler: type[_Unpickler]) -> Any:
         raise ExportError(_no_zip(path)) from error
     except OSError as error:
         raise ExportError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except DAMAGED as error:
         raise ExportError(f"{path} is damaged: its description of the tensors cannot be read ({error}).") from error
+
+
+def bounded(data: bytes) -> io.BytesIO:
+    """A pickle, which is not read without this: the unpickler reserves memory for the highest number of its memo.
+
+    Raises:
+        pickle.UnpicklingError: it has numbers that it cannot need, or its opcodes cannot be read.
+    """
+    try:
+        numbers = [int(at or 0) for code, at, _ in pickletools.genops(data) if code.name in _MEMOIZES]
+    except (ValueError, OverflowError) as error:
+        raise pickle.UnpicklingError(str(error)) from error
+    if (memo := max(numbers, default=0)) > len(data):
+        raise pickle.UnpicklingError(f"it counts {memo} parts in {len(data)} bytes")
+    return io.BytesIO(data)
 
 
 def read_script_tensors(path: Path) -> dict[str, Stored]:
@@ -96,16 +119,15 @@ def read_script_tensors(path: Path) -> dict[str, Stored]:
         ExportError: the file is missing or damaged.
     """
     found: dict[str, Stored] = {}
-
-    def walk(value: Any, name: str) -> None:
+    left, seen = [("", _read(path, _ScriptUnpickler))], set()
+    while left:
+        name, value = left.pop()
         if isinstance(value, Stored):
             found[name] = value
-        elif isinstance(value, (_ScriptObject, dict)):
+        elif isinstance(value, (_ScriptObject, dict)) and id(value) not in seen:
+            seen.add(id(value))  # one may hold itself
             fields = value if isinstance(value, dict) else value.fields
-            for key, inner in fields.items():
-                walk(inner, f"{name}.{key}" if name else str(key))
-
-    walk(_read(path, _ScriptUnpickler), "")
+            left += [(f"{name}.{key}" if name else str(key), inner) for key, inner in reversed(fields.items())]
     return found
 
 
@@ -135,7 +157,7 @@ class _Unpickler(pickle.Unpickler):
         self._records: dict[str, tuple[int, int]] = {}
         if f"{self._root}byteorder" in names and self._content("byteorder") != b"little":
             raise ExportError(f"{path} was written on a machine with another byte order.")
-        super().__init__(io.BytesIO(self._content("data.pkl")))
+        super().__init__(bounded(self._content("data.pkl")))
 
     def read(self) -> Any:
         return self.load()
@@ -146,7 +168,7 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) == ("collections", "OrderedDict"):
             return collections.OrderedDict
         if (module, name) == ("_codecs", "encode"):  # how protocol 2 writes bytes
-            return _encode
+            return self._encoded
         if (module, name) == ("torch_xla.utils.serialization", "TensorReference"):
             return Reference
         if module in ("torch", "torch.storage") and name in _STORAGES:
@@ -159,8 +181,8 @@ class _Unpickler(pickle.Unpickler):
             known = {
                 "_rebuild_tensor_v2": self._tensor,
                 "_rebuild_tensor_v3": self._typed_tensor,
-                "_rebuild_parameter": _parameter,
-                "_rebuild_parameter_with_state": _parameter,
+                "_rebuild_parameter": self._first,
+                "_rebuild_parameter_with_state": self._first,
             }
             if name in known:
                 return known[name]
@@ -170,7 +192,7 @@ class _Unpickler(pickle.Unpickler):
         )
 
     def persistent_load(self, pid: Any) -> Any:
-        if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage" and isinstance(pid[1], str)):
+        if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage" and pid[1] in _STORAGES.values()):
             raise pickle.UnpicklingError("a tensor without storage")
         start, size = self._record(f"data/{pid[2]}")
         needed = int(pid[4]) * (bits_of(pid[1]) // 8 if pid[1] else 1)
@@ -181,6 +203,8 @@ class _Unpickler(pickle.Unpickler):
     def _content(self, key: str) -> bytes:
         """What ``archive.read`` gives, without its objects: there may be thousands of small files."""
         start, size = self._record(key)
+        if size > MAX_PICKLE:
+            raise ExportError(f"{self._path} is damaged: {key} in it has {size} bytes, which no checkpoint needs.")
         file: Any = self._archive.fp
         file.seek(start)
         content: bytes = file.read(size)
@@ -216,13 +240,26 @@ class _Unpickler(pickle.Unpickler):
     ) -> Stored:
         return self._stored(storage, dtype, offset, size, stride)
 
+    # Bound methods, since a pickle may set attributes of the functions that it is given.
+    def _first(self, value: Any, *_: Any) -> Any:
+        return value
+
+    def _encoded(self, text: str, encoding: str) -> bytes:
+        if encoding != "latin1":
+            raise pickle.UnpicklingError(f"bytes in {encoding}")
+        return text.encode("latin1")
+
     def _stored(self, storage: _Storage, dtype: str, offset: int, size: Any, stride: Any) -> Stored:
+        if dtype not in TORCH_NAMES:
+            raise pickle.UnpicklingError(f"a tensor of {dtype}")
         shape, strides = tuple(map(int, size)), tuple(map(int, stride))
         itemsize = bits_of(dtype) // 8
         reach = sum((length - 1) * step for length, step in zip(shape, strides, strict=True))
         last = offset + reach + 1 if math.prod(shape) else offset
         if offset < 0 or min((*shape, *strides), default=0) < 0 or last * itemsize > storage.size:
             raise ExportError(f"{self._path} is damaged: a tensor of {list(shape)} reaches beyond its data.")
+        if math.prod(shape) * itemsize > storage.size:
+            raise ExportError(f"{self._path} is damaged: a tensor of {list(shape)} has more values than its data.")
         return Stored(self._path, storage.start + offset * itemsize, dtype, shape, strides)
 
 
@@ -243,19 +280,5 @@ class _ScriptUnpickler(_Unpickler):
         if module.split(".")[0] == "__torch__":
             return _ScriptObject
         if module == "torch.jit._pickle" and (name.startswith("build_") or name == "restore_type_tag"):
-            return _first
+            return self._first
         return super().find_class(module, name)
-
-
-def _first(value: Any, *_: Any) -> Any:
-    return value
-
-
-def _parameter(value: Stored, *_: Any) -> Stored:
-    return value
-
-
-def _encode(text: str, encoding: str) -> bytes:
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"bytes in {encoding}")
-    return text.encode("latin1")

@@ -17,6 +17,7 @@ from neuron_shim.checkpoint.layouts import Request, config_of, small_files
 from neuron_shim.checkpoint.layouts._in_memory_names import Expected
 from neuron_shim.checkpoint.source import Checkpoint
 from neuron_shim.checkpoint.tensors import Tensor, buffers_of
+from neuron_shim.checkpoint.torch_file import DAMAGED, bounded
 
 NAME = "a torch distributed checkpoint"
 METADATA = ".metadata"
@@ -86,6 +87,8 @@ def _check_files(folder: Path, metadata: Any) -> None:
         ends[place.relative_path] = max(ends.get(place.relative_path, 0), place.offset + place.length)
     for name, end in sorted(ends.items()):
         path = folder / name
+        if path.name != name:
+            raise ExportError(f"{folder / METADATA} names {name}, which is not a file beside it.")
         if not path.is_file():
             raise ExportError(f"{path} is missing: {METADATA} names {len(ends)} files.")
         if (length := path.stat().st_size) < end:
@@ -150,7 +153,6 @@ def _metadata(folder: Path) -> Any:
     if not path.is_file():
         raise ExportError(f"{path} is missing: the checkpoint was interrupted while it was saved.")
     try:
-        with open(path, "rb") as file:
-            return _Unpickler(file).load()
-    except (OSError, pickle.UnpicklingError, EOFError, AttributeError, IndexError, ValueError) as error:
+        return _Unpickler(bounded(path.read_bytes())).load()
+    except (OSError, *DAMAGED) as error:
         raise ExportError(f"{path} cannot be read: {error}.") from error
