@@ -81,6 +81,8 @@ class ModuleFacts:
     """Functions with a parameter, and its place, that only carries a configuration to where a model is loaded."""
     sizes: frozenset[int] = frozenset()
     """The tensor parallel sizes that arguments made here say."""
+    offers: frozenset[str] = frozenset()
+    """How others get at the training arguments that it makes: ``args``, ``get_args()``, ``get_args()[0]``."""
     script: Script = field(default_factory=Script)
     """What its launch line needs to know."""
     compiled: tuple[Compiled, ...] = ()
@@ -140,7 +142,8 @@ class Project:
     def _by_last_name(self) -> dict[str, list[ModuleFacts]]:
         table: dict[str, list[ModuleFacts]] = {}
         for module in self.modules:
-            if (module.exports or module.classes or module.passes or module.carriers) and module.dotted:
+            told = module.exports or module.classes or module.passes or module.carriers or module.offers
+            if told and module.dotted:
                 table.setdefault(module.dotted[-1], []).append(module)
         return table
 
@@ -271,6 +274,10 @@ class Project:
             for function, parameter, index in facts.carriers
         )
 
+    def offers(self, qualified: str, form: str) -> bool:
+        """Whether a name of another file, with this behind it (``()[0]``), is training arguments that it makes."""
+        return any(f"{name}{form}" in facts.offers for facts, name in self._places(qualified))
+
     @cached_property
     def size(self) -> int | None:
         """The tensor parallel size that all arguments of the project say, if it is one."""
@@ -326,6 +333,7 @@ def collect(text: str, path: str) -> ModuleFacts:
     from neuron_codemods.launch.sagemaker_jobs import shards
     from neuron_codemods.module import Module
     from neuron_codemods.scripts import script
+    from neuron_codemods.values import offered_arguments
     from neuron_codemods.xla.evidence import hardware
 
     module = Module(text.removeprefix("\ufeff"), path)
@@ -358,6 +366,7 @@ def collect(text: str, path: str) -> ModuleFacts:
         takes,
         passes=passes,
         classes=classes,
+        offers=frozenset(offered_arguments(module)),
         hardware=hardware(module),
         script=script(module),
         compiled=(*compiled, *pipelines(module)),

@@ -28,6 +28,8 @@ PARSE_METHODS = frozenset(
 )
 
 UNKNOWN = object()
+_LONGEST_WAY = 8
+"""How many names and functions are followed to where arguments are made."""
 
 
 def literal(node: ast.AST | None) -> object:
@@ -245,23 +247,46 @@ def parsed_classes(module: Module, parser: ast.Call) -> list[ast.expr]:
 
 def arguments_of(module: Module, node: ast.AST, depth: int = 0) -> Arguments | None:
     """Where the training arguments that an expression holds were made, if that is in this module."""
-    if depth > 8:
+    if depth > _LONGEST_WAY:
         return None
     made = {arguments.call: arguments for arguments in all_arguments(module)}
     if isinstance(node, ast.Call):
-        return made.get(node)
+        return made.get(node) or _of_function(module, node, None, depth)
+    if isinstance(node, ast.Subscript):
+        index = literal(node.slice)
+        return _of_several(module, node.value, index, depth) if isinstance(index, int) else None
     if not isinstance(node, ast.Name):
         return None
     binding = module.binding(node)
-    if binding is None:
-        return None
+    return None if binding is None else _of_binding(module, binding, depth)
+
+
+def _of_binding(module: Module, binding: Binding, depth: int) -> Arguments | None:
     if isinstance(binding.node, ast.arg):
         return _of_parameter(module, binding, depth)
     if isinstance(binding.node, ast.Name):
         if binding.value is not None:
             return arguments_of(module, binding.value, depth + 1)
-        return _of_unpacking(module, binding)
+        return _of_unpacking(module, binding, depth)
     return None
+
+
+def offered_arguments(module: Module) -> Iterator[str]:
+    """How another file gets at the training arguments of Optimum Neuron that this one makes.
+
+    As text behind the name of the module: ``args``, ``get_args()``, ``get_args()[0]``.
+    """
+    if not any(made.is_neuron for made in all_arguments(module)):
+        return
+    for name, bindings in module.names.module.bindings.items():
+        function = bindings[-1].node
+        if not isinstance(function, ast.FunctionDef):
+            found = {name: _of_binding(module, bindings[-1], 0)}
+        else:
+            values = returned(module, function)
+            found = {f"{name}()": _of_values(module, values, None, 0)}
+            found |= {f"{name}()[{index}]": _of_values(module, values, index, 0) for index in range(_LONGEST_WAY)}
+        yield from (text for text, made in found.items() if made is not None and made.is_neuron)
 
 
 def _of_parameter(module: Module, binding: Binding, depth: int) -> Arguments | None:
@@ -322,20 +347,60 @@ def _parses(module: Module, call: ast.Call, parser: ast.Call) -> bool:
     return False
 
 
-def _of_unpacking(module: Module, binding: Binding) -> Arguments | None:
+def _of_unpacking(module: Module, binding: Binding, depth: int) -> Arguments | None:
     target = module.parent(binding.node)
     statement = binding.statement
     if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(statement, ast.Assign):
         return None
-    value = statement.value
+    index = target.elts.index(binding.node)  # type: ignore[arg-type]
+    if any(isinstance(element, ast.Starred) for element in target.elts[:index]):
+        return None
+    return _of_several(module, statement.value, index, depth)
+
+
+def _of_several(module: Module, value: ast.expr, index: int, depth: int) -> Arguments | None:
+    """The training arguments at a place of what a parser returns, of a tuple, or of what a function returns."""
+    if isinstance(value, ast.Name):
+        binding = module.binding(value)
+        if binding is None or binding.value is None or depth > _LONGEST_WAY:
+            return None
+        return _of_several(module, binding.value, index, depth + 1)
+    if isinstance(value, (ast.Tuple, ast.List)):
+        return arguments_of(module, value.elts[index], depth + 1) if index < len(value.elts) else None
+    if not isinstance(value, ast.Call):
+        return None
     for arguments in all_arguments(module):
-        if arguments.is_parsed and isinstance(value, ast.Call) and _parses(module, value, arguments.call):
+        if arguments.is_parsed and _parses(module, value, arguments.call):
             classes = parsed_classes(module, arguments.call)
-            index = target.elts.index(binding.node)  # type: ignore[arg-type]
             found = kind_of(module, classes[index], ARGUMENT_CLASSES) if index < len(classes) else None
             if found is not None and found.native == arguments.native:
                 return arguments
-    return None
+    return _of_function(module, value, index, depth)
+
+
+def _of_function(module: Module, call: ast.Call, index: int | None, depth: int) -> Arguments | None:
+    """The training arguments that a function of this module returns, or has at a place of what it returns."""
+    binding = module.binding(call.func) if isinstance(call.func, ast.Name) else None
+    if binding is None or not isinstance(binding.node, ast.FunctionDef):
+        return None
+    return _of_values(module, returned(module, binding.node), index, depth)
+
+
+def _of_values(module: Module, values: list[ast.expr], index: int | None, depth: int) -> Arguments | None:
+    """The training arguments that each of some values holds, if they are the same."""
+    if depth > _LONGEST_WAY:
+        return None
+    found = {
+        arguments_of(module, value, depth + 1) if index is None else _of_several(module, value, index, depth + 1)
+        for value in values
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def returned(module: Module, function: ast.FunctionDef) -> list[ast.expr]:
+    """What a function returns, in each of its ``return`` statements that has a value."""
+    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Return) and module.function(node) is function)
+    return [node.value for node in nodes if node.value is not None]
 
 
 def single_arguments(module: Module) -> Arguments | None:

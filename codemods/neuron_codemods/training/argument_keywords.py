@@ -26,7 +26,7 @@ from neuron_codemods.given import (
 )
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.training.parallel import loads, trains
+from neuron_codemods.training.parallel import loads, may_be_sharded, trains
 from neuron_codemods.values import ORPO_CONFIG, SFT_CONFIG, UNKNOWN, Arguments, all_arguments, is_copied, named
 
 RULE = Rule(
@@ -97,9 +97,12 @@ def _tensor_parallel(given: Given) -> Change:
     if sharded:
         message = "tensor_parallel_size moves to where the model is loaded."
         return given.change(Outcome.REWRITTEN, message, given.remove())
+    where = "No decoder is loaded in this file; where one is, it gets"
+    if any(may_be_sharded(load) for load in loads(given.module)):
+        where = "If it may be more than 1, give the model that is loaded here"
     message = (
-        f"tensor_parallel_size={given.text} goes: TP_SIZE before torchrun says it. No decoder is loaded in this file; "
-        "where one is, it gets distributed_config=DistributedConfig(**parallel_sizes(...))."
+        f"tensor_parallel_size={given.text} goes: TP_SIZE before torchrun says it. {where} "
+        "distributed_config=DistributedConfig(**parallel_sizes(...))."
     )
     return given.change(Outcome.REVIEW, message, given.remove())
 

@@ -7,7 +7,7 @@ import ast
 from neuron_codemods.derivation import enclosing_kind, kind_of
 from neuron_codemods.module import Module, once
 from neuron_codemods.training.accelerators import ACCELERATOR
-from neuron_codemods.values import ARGUMENT_CLASSES, TRAINER_CLASSES, arguments_of, is_neuron, trainer_kind
+from neuron_codemods.values import ARGUMENT_CLASSES, TRAINER_CLASSES, arguments_of, is_neuron, literal, trainer_kind
 
 TRAINER = "trainer"
 ARGUMENTS = "training_arguments"
@@ -26,6 +26,11 @@ def owner(module: Module, node: ast.AST) -> str | None:
 def _owner(module: Module, node: ast.AST | None, left: int) -> str | None:
     if node is None or not left:
         return None
+    arguments = arguments_of(module, node)
+    if arguments is not None:
+        return ARGUMENTS if arguments.is_neuron else None
+    if _is_offered(module, node, left):
+        return ARGUMENTS
     if isinstance(node, ast.Call):
         return _made(module, node, left)
     if isinstance(node, ast.Attribute) and node.attr == "args" and _owner(module, node.value, left - 1) == TRAINER:
@@ -37,15 +42,32 @@ def _owner(module: Module, node: ast.AST | None, left: int) -> str | None:
         return None
     if node.id == "self" and (kind := enclosing_kind(module, node, TRAINER_CLASSES)) is not None:
         return TRAINER if kind.is_neuron else None
-    arguments = arguments_of(module, node)
-    if arguments is not None:
-        return ARGUMENTS if arguments.is_neuron else None
     binding = module.binding(node)
     if binding is None:
         return None
     if isinstance(binding.node, ast.arg):
         return _annotated(module, binding.node.annotation)
     return _owner(module, binding.value or _unpacked(module, binding.node, binding.statement), left - 1)
+
+
+def _is_offered(module: Module, node: ast.AST, left: int, form: str = "") -> bool:
+    """Whether an expression, with this behind it, is training arguments that another file of the project makes."""
+    if isinstance(node, ast.Subscript) and not form:
+        return _is_offered(module, node.value, left, f"[{literal(node.slice)}]")
+    if isinstance(node, ast.Call):
+        return module.project.offers(module.resolve(node.func) or "", f"(){form}")
+    if module.project.offers(module.resolve(node) or "", form):
+        return True
+    binding = module.binding(node) if isinstance(node, ast.Name) else None
+    if binding is None or not left:
+        return False
+    if binding.value is not None:
+        return _is_offered(module, binding.value, left - 1, form)
+    pack = module.parent(binding.node)
+    if form or not isinstance(pack, (ast.Tuple, ast.List)) or not isinstance(binding.statement, ast.Assign):
+        return False
+    index = pack.elts.index(binding.node)  # type: ignore[arg-type]
+    return _is_offered(module, binding.statement.value, left - 1, f"[{index}]")
 
 
 def _made(module: Module, call: ast.Call, left: int) -> str | None:

@@ -440,8 +440,9 @@ def _size_of(module: Module, node: ast.expr, call: ast.AST, depth: int = 0) -> S
             return _size_of(module, value, call, depth + 1)
     if isinstance(node, ast.Name):
         binding = module.binding(node)
-        if binding is not None and binding.value is not None and depth < 4:
-            inner = _size_of(module, binding.value, call, depth + 1)
+        values = [] if binding is None or depth > 3 else list(_given(module, binding))
+        if len(values) == 1:
+            inner = _size_of(module, values[0], call, depth + 1)
             if inner.known is not None or (inner.text is None and inner.lost is None):
                 return inner
     if is_plain(node) and visible(module, node, call):
