@@ -123,7 +123,8 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "yaml",
         "YAML",
-        (".yaml", ".yml"),
+        (".yaml", ".yml", ".yaml-template", ".yml-template"),
+        files=("*.yaml.template", "*.yml.template"),
         languages=("yaml", "yml"),
         needles=(*_WORDS, b"trn1", b"inf2"),
         launches=(b"torchrun", b"accelerate", b"python"),

@@ -12,7 +12,9 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from neuron_codemods.kinds.exported import exported
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 _COMMANDS = frozenset(("args", "cmd", "command", "commands", "entrypoint", "run", "script", "shell", "user_data"))
 """Keys under which commands stand."""
+_WORD_LISTS = frozenset(("args", "cmd", "command", "entrypoint"))
+"""Those of them under which a list with one word to a line is one command."""
 _VARIABLES = frozenset(("env", "environment", "environment_variables", "envs", "variables"))
 """Keys under which environment variables stand."""
 _SCALARS = ("plain_scalar", "double_quote_scalar", "single_quote_scalar")
@@ -211,6 +215,10 @@ class Yaml(Parsed):
             start, end = self.tree.span(node)
             command = shlex.join(words)
             restore = self._as_list(command, start, end)
+            if node.type == "block_sequence":
+                items = [self.tree.span(item) for item in _items(node)]
+                end = items[-1][1]
+                restore = self._as_lines(command, words, start, items)
             yield Region("shell", start, end, command, restore, self._fixed(start), lifted=True)
 
     @cached_property
@@ -222,6 +230,14 @@ class Yaml(Parsed):
                 words = [scalar.value for scalar in self.scalars if _inside(scalar.node, node)]
                 if words and len(words) == len(node.named_children) and " " not in words[0].strip():
                     found.append((node, words))
+        for node in self.tree.walk("block_sequence"):
+            keys = self._keys(node)
+            if keys and keys[-1].lower() in _WORD_LISTS:
+                spans = {(scalar.start, scalar.end): scalar.value for scalar in self.scalars}
+                values = [spans.get(self.tree.span(item.named_children[-1])) for item in _items(node)]
+                words = [value for value in values if value and " " not in value.strip()]
+                if len(words) == len(values):
+                    found.append((node, words))
         return found
 
     def _as_list(self, command: str, start: int, end: int) -> Callable[[str, Sequence[str]], str]:
@@ -232,6 +248,31 @@ class Yaml(Parsed):
             if re.match(r"\w+=", words[0]):
                 words.insert(0, "env")
             return json.dumps(words, ensure_ascii=False)
+
+        return restore
+
+    def _as_lines(
+        self, command: str, words: list[str], start: int, items: Sequence[tuple[int, int]]
+    ) -> Callable[[str, Sequence[str]], str]:
+        """A list with one word to a line: what stays keeps its line and the comments above it."""
+
+        def restore(new: str, _: Sequence[str]) -> str:
+            left = shlex.split(new)
+            if new.strip() == command or not left:
+                return self.text[start : items[-1][1]]
+            if re.match(r"\w+=", left[0]):
+                left.insert(0, "env")
+            ends = [start, *(end for _, end in items)]
+            written = [self.text[begin:end] for begin, end in pairwise(ends)]
+            lead = self.newline(start) + " " * (start - self.line_start(start)) + "- "
+            written[0] = lead.removesuffix("- ") + written[0]
+            pieces: list[str] = []
+            for tag, first, last, begin, stop in SequenceMatcher(None, words, left, autojunk=False).get_opcodes():
+                if tag == "equal":
+                    pieces += written[first:last]
+                else:
+                    pieces += (lead + _written(word, quoted=False) for word in left[begin:stop])
+            return "".join(pieces).lstrip()
 
         return restore
 
@@ -294,6 +335,11 @@ def _unescaped(quoted: str) -> str | None:
 
 def _newline(line: str) -> str:
     return line[len(line.rstrip("\r\n")) :]
+
+
+def _items(node: Node) -> list[Node]:
+    """The items of a list in block style."""
+    return [child for child in node.children if child.type == "block_sequence_item" and child.named_children]
 
 
 def _item(node: Node) -> Node | None:
