@@ -33,6 +33,7 @@ _PACKAGE = re.compile(r"(?<![\w-])(?:optimum-neuron(?![\w-])|optimum\[neuronx?\]
 _INSTALLS = re.compile(r"\bpip[\d.]*\b.*\binstall\b", re.DOTALL)
 _IS_COMMAND = re.compile(r"\s*(?:\w+=\S*\s+)*(?:neuron_parallel_compile\s|optimum-cli\s+(?:export\s+)?neuron\b)")
 """A text that begins as a command does, and as no sentence would."""
+_PROGRAMS = (["optimum-cli"], ["neuron_parallel_compile"])
 _PUT_TOGETHER = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 
 
@@ -73,7 +74,7 @@ def _place(module: Module, constant: ast.Constant) -> ast.AST | None:
     holder = module.parent(constant)
     if isinstance(holder, (ast.List, ast.Tuple)):
         words = [item.value for item in holder.elts if isinstance(item, ast.Constant)]
-        return holder if words[:1] == ["optimum-cli"] or "install" in words else None
+        return holder if words[:1] in _PROGRAMS or "install" in words else None
     is_text = _IS_COMMAND.match(str(constant.value)) or _INSTALLS.match(str(constant.value))
     return node if is_text and isinstance(node, _PUT_TOGETHER) else None
 
@@ -86,6 +87,15 @@ CASES = (
         "# TODO(neuron-migrate NM407): This runs optimum-cli, which is of Optimum Neuron: change the command by hand: "
         "https://huggingface.co/docs/optimum-neuron\n"
         'subprocess.run(["optimum-cli", "export", "neuron", "-m", "gpt2", "out"], check=True)\n',
+        (Outcome.MANUAL,),
+    ),
+    Case(
+        "a command that is put together from lists",
+        'command = ["neuron_parallel_compile"] + launch\n',
+        """# TODO(neuron-migrate NM407): This runs neuron_parallel_compile, which is of Optimum Neuron: change the \
+command by hand: https://huggingface.co/docs/optimum-neuron
+command = ["neuron_parallel_compile"] + launch
+""",
         (Outcome.MANUAL,),
     ),
     Case(

@@ -45,15 +45,17 @@ _WRAPPER_FLAG = re.compile(r"""\s*--(cache_dir(=[^\s"']*|\s+(?!-)[^\s"']+)?|retr
 
 
 def check(module: Module) -> Iterator[Change]:
-    if not (evidence.is_on(module) and (module.uses_stack or module.uses_neuron)):
-        return
-    yield from _keywords(module)
+    is_on = evidence.is_on(module) and (module.uses_stack or module.uses_neuron)
+    if is_on:
+        yield from _keywords(module)
     for constant in module.names.strings:
         if not isinstance(constant.value, str) or not module.is_placed(constant):
             continue
         row = variable(constant.value)
         if row is None or row.is_kept or constant.value.endswith("_"):
             continue
+        if not is_on and (row.is_read or not constant.value.startswith("NEURON_")):
+            continue  # a launcher that imports nothing is told by names that are Neuron's alone
         place = _place(module, constant)
         if place is not None:
             change = _change(module, constant, row, *place)
@@ -64,7 +66,7 @@ def check(module: Module) -> Iterator[Change]:
 def _place(module: Module, constant: ast.Constant) -> tuple[str, ast.stmt | None, ast.expr | None] | None:
     """How a variable is met (``set``, ``unset``, ``read``, ``entry``), the statement that is no more, the value."""
     above = module.parent(constant)
-    if isinstance(above, ast.Subscript) and module.resolve(above.value) in _ENVIRONMENT:
+    if isinstance(above, ast.Subscript) and (_is_environment(module, above.value) or _is_copy(module, above.value)):
         return _subscript(module, above)
     if isinstance(above, ast.Call) and above.args[:1] == [constant]:
         function = module.resolve(above.func) or ""
@@ -81,6 +83,27 @@ def _place(module: Module, constant: ast.Constant) -> tuple[str, ast.stmt | None
     if isinstance(above, ast.Dict) and constant in above.keys and _is_update(module, above):
         return "entry", None, above.values[above.keys.index(constant)]
     return None
+
+
+def _is_environment(module: Module, node: ast.expr) -> bool:
+    return module.resolve(node) in _ENVIRONMENT
+
+
+def _is_copy(module: Module, node: ast.expr) -> bool:
+    """Whether a variable holds a copy of the environment, for a process that the script starts."""
+    if not isinstance(node, ast.Name):
+        return False
+    binding = module.binding(node)
+    value = binding.value if binding is not None else None
+    if isinstance(value, ast.Dict):
+        return any(
+            key is None and _is_environment(module, item) for key, item in zip(value.keys, value.values, strict=True)
+        )
+    if not isinstance(value, ast.Call):
+        return False
+    if isinstance(value.func, ast.Name) and value.func.id == "dict":
+        return any(_is_environment(module, item) for item in value.args)
+    return module.resolve(value.func) == "os.environ.copy"
 
 
 def _subscript(module: Module, node: ast.Subscript) -> tuple[str, ast.stmt | None, ast.expr | None]:
@@ -149,6 +172,9 @@ def _change(
         return Change(Outcome(row.outcome), constant, message, (_renamed(module, constant, row.native),))
     if _is_of_one_process(module, name):
         return Change(Outcome.REVIEW, constant, _ONE)
+    if name in _PRECOMPILATION and kind == "set" and not is_off(given) and _is_for_another(module, constant):
+        message = f"{name} made a process that only compiled: delete the run that is given this environment."
+        return Change(Outcome.MANUAL, constant, message)
     if row.is_manual and not (kind == "unset" or is_off(given)):
         return Change(Outcome.MANUAL, constant, message)
     edit: AnyEdit
@@ -168,6 +194,11 @@ def _change(
 def _is_of_one_process(module: Module, name: str) -> bool:
     """Whether a variable reserves cores for a script of which nothing says that it runs in several processes."""
     return name == _CORES and _SEVERAL.search(module.source.text) is None
+
+
+def _is_for_another(module: Module, constant: ast.Constant) -> bool:
+    above = module.parent(constant)
+    return isinstance(above, ast.Subscript) and _is_copy(module, above.value)
 
 
 def _gone(row: Variable, name: str, message: str) -> str:
@@ -234,6 +265,48 @@ def _adds_nothing(module: Module, value: ast.expr | None) -> bool:
 
 
 CASES = (
+    Case(
+        "a launcher that imports nothing of Neuron",
+        """import os
+import subprocess
+
+env = os.environ.copy()
+env["NEURON_COMPILE_CACHE_URL"] = "/cache"
+env["NEURON_EXTRACT_GRAPHS_ONLY"] = "1"
+env["NEURON_CC_FLAGS"] = "-O1"
+env["XLA_USE_BF16"] = "1"
+subprocess.run(["torchrun", "train.py"], env=env)
+other = {**os.environ}
+other["NEURON_EXTRACT_GRAPHS_ONLY"] = "0"
+another = dict(os.environ)
+del another["NEURON_FUSE_SOFTMAX"]
+""",
+        """import os
+import subprocess
+
+env = os.environ.copy()
+env["TORCH_NEURONX_NEFF_CACHE_DIR"] = "/cache"
+# TODO(neuron-migrate NM615): NEURON_EXTRACT_GRAPHS_ONLY made a process that only compiled: delete the run that is \
+given this environment: https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
+env["NEURON_EXTRACT_GRAPHS_ONLY"] = "1"
+env["NEURON_CC_FLAGS"] = "-O1"
+env["XLA_USE_BF16"] = "1"
+subprocess.run(["torchrun", "train.py"], env=env)
+other = {**os.environ}
+another = dict(os.environ)
+""",
+        (Outcome.REVIEW, Outcome.MANUAL, Outcome.REWRITTEN, Outcome.REWRITTEN),
+    ),
+    Case(
+        "mappings that are no environment",
+        """settings = load()
+settings["NEURON_FUSE_SOFTMAX"] = "1"
+others = {}
+others["NEURON_FUSE_SOFTMAX"] = "1"
+given = dict(settings)
+given["NEURON_FUSE_SOFTMAX"] = "1"
+""",
+    ),
     Case(
         "what only XLA read",
         """import os
