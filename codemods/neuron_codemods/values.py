@@ -174,11 +174,17 @@ def _arguments(module: Module) -> Iterator[Arguments]:
         if found is not None:
             literals, unread = mappings(module, call)
             yield Arguments(call, found.native, False, found.is_neuron, literals, unread, found.own)
-        elif module.native(call.func) == PARSER:
+        elif is_parser(module, call):
             for node in parsed_classes(module, call):
                 parsed = kind_of(module, node, ARGUMENT_CLASSES)
                 if parsed is not None:
                     yield Arguments(call, parsed.native, True, parsed.is_neuron, own=parsed.own)
+
+
+def is_parser(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes an ``HfArgumentParser`` or, by its name, a parser derived from it such as ``TrlParser``."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return module.native(call.func) == PARSER or name.endswith("Parser")
 
 
 def mappings(module: Module, call: ast.Call) -> tuple[tuple[Holder, ...], tuple[ast.keyword, ...]]:

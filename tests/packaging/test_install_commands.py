@@ -93,3 +93,16 @@ def test_notebooks_install_the_native_stack() -> None:
     assert first[:2] == ["!pip", "install"]
     assert "torch-neuronx==2.14.*" in first
     assert second[-1] == "torch-neuronx==2.14.*"
+
+
+@pytest.mark.parametrize("pip", ['"$V/bin/pip"', "${VENV}/bin/pip3", "$V/bin/python -m pip"])
+def test_an_installer_in_a_folder_that_only_the_run_knows(pip: str) -> None:
+    text = migrate_text("shell", f"{pip} install optimum-neuron\n").text
+    assert text.startswith(f"{pip} install ")
+    assert "optimum-neuron" not in text
+
+
+@pytest.mark.parametrize("pip", ["$PIP", '"$(which pip)"'])
+def test_an_installer_that_only_the_run_knows(pip: str) -> None:
+    text = f"{pip} install optimum-neuron\n"
+    assert migrate_text("shell", text).text == text

@@ -91,9 +91,10 @@ def _first_argument(command: Command) -> int:
     """Where the arguments of an installing command begin; 0 if it is none."""
     said = ""
     for number, word in enumerate(command.words):
-        if word.value is None or number > 6:
+        name = (word.value or word.raw.strip("\"'")).rpartition("/")[2]
+        if number > 6 or not name or "$" in name:
             return 0
-        said = f"{said} {word.value.rpartition('/')[2]}".lstrip()
+        said = f"{said} {name}".lstrip()
         if _INSTALLS.fullmatch(said):
             return number + 1
     return 0

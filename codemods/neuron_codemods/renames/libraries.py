@@ -13,11 +13,11 @@ from neuron_codemods.training.configuring import is_configured
 from neuron_codemods.training.parallel import trains
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
-    PARSER,
     TRAINER_CLASSES,
     Arguments,
     arguments_of,
     is_neuron,
+    is_parser,
     keyword,
     mappings,
     parsed_classes,
@@ -100,7 +100,7 @@ def _made(module: Module) -> Iterator[Arguments]:
         if found is not None:
             literals, unread = mappings(module, call)
             yield Arguments(call, found[0], False, is_neuron(module, function), literals, unread, found[1])
-        elif module.native(call.func) == PARSER:
+        elif is_parser(module, call):
             for node in parsed_classes(module, call):
                 parsed = config_class(module, node)
                 if parsed is not None:

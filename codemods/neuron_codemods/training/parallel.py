@@ -7,6 +7,7 @@ sizes come from the launch line; what the script said stays as the default.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,12 +18,12 @@ from neuron_codemods.scopes import Binding
 from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.values import (
     ARGUMENT_CLASSES,
-    PARSER,
     TRAINER_CLASSES,
     Arguments,
     all_arguments,
     arguments_of,
     constant,
+    is_parser,
     is_plain,
     keyword,
     literal,
@@ -38,6 +39,8 @@ LOADERS = ("from_pretrained", "from_config")
 CAUSAL = "ForCausalLM"
 _ANY_DECODER = "transformers.AutoModelForCausalLM"
 """What a class that is chosen as the script runs counts as, where it is given a ``trn_config``."""
+_TRAINING_ARGUMENTS = re.compile(r"train(ing)?_arg(ument)?s")
+"""Names of training arguments that were made elsewhere: they have no tensor_parallel_size natively."""
 _MADE = ARGUMENT_CLASSES | TRAINER_CLASSES
 _TRAINING = frozenset({"trainer", "training-args", "model-training", "distributed", "peft"})
 
@@ -105,7 +108,7 @@ def _made(module: Module) -> Iterator[Kind | None]:
     """The trainers and arguments that a module makes, derives from or gives to a parser."""
     for call in module.calls:
         yield called_kind(module, call, _MADE)
-        if module.native(call.func) == PARSER:
+        if is_parser(module, call):
             yield from (kind_of(module, node, ARGUMENT_CLASSES) for node in parsed_classes(module, call))
     for statement in module.names.statements:
         if isinstance(statement, ast.ClassDef):
@@ -433,6 +436,8 @@ def _size_of(module: Module, node: ast.expr, call: ast.AST, depth: int = 0) -> S
         return Size(repr(known), known)
     if isinstance(node, ast.Attribute) and node.attr == "tensor_parallel_size" and depth < 4:
         made = arguments_of(module, node.value)
+        if made is None and isinstance(node.value, ast.Name) and _TRAINING_ARGUMENTS.fullmatch(node.value.id):
+            return Size(None)
         if made is not None:
             value = made.value("tensor_parallel_size")
             if value is None:

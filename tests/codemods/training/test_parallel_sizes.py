@@ -73,6 +73,24 @@ def messages(body: str, outcome: Outcome, imports: str = IMPORTS) -> str:
             id="the command line",
         ),
         pytest.param(
+            "def load(training_args):\n"
+            "    with lazy_load_for_parallelism(tensor_parallel_size=training_args.tensor_parallel_size):\n"
+            '        return AutoModelForCausalLM.from_pretrained("m")\n',
+            'model="m"',
+            id="training arguments of another file",
+        ),
+        pytest.param(
+            "def load(options):\n"
+            "    with lazy_load_for_parallelism(tensor_parallel_size=options.tensor_parallel_size):\n"
+            '        return AutoModelForCausalLM.from_pretrained("m")\n'
+            "\n\n"
+            "parser = utils.TrlParser([Script, NeuronTrainingArguments])\n"
+            "script, options = parser.parse_args_and_config()\n"
+            "load(options)\n",
+            'model="m"',
+            id="a parser derived from the one of transformers",
+        ),
+        pytest.param(
             "with lazy_load_for_parallelism(tensor_parallel_size=8):\n"
             '    m = AutoModelForCausalLM.from_pretrained("m")\n',
             'tp_size=8, model="m"',
