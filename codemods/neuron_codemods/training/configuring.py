@@ -51,8 +51,9 @@ def configured(module: Module, calls: Sequence[ast.Call], what: str) -> Change:
 
 
 def _is_blank_below(module: Module, statement: ast.stmt) -> bool:
-    end = module.source.line_end(module.source.span(statement)[1] - 1)
-    return not module.source.text[end:].partition("\n")[0].strip()
+    source = module.source
+    end = source.line_end(source.span(statement)[1] - 1)
+    return not source.text[end : source.line_end(end)].strip()
 
 
 def _calls(module: Module) -> list[ast.Call]:
