@@ -23,6 +23,8 @@ class Value:
     """The entries, if it is an object."""
     items: tuple[Value, ...] | None = None
     """The items, if it is an array."""
+    members: tuple[tuple[Value, Value], ...] = ()
+    """The key and the value of each entry, if it is an object, in order."""
 
     def get(self, *path: str) -> Value | None:
         """An entry of an entry, if there is one."""
@@ -61,16 +63,18 @@ def _value(text: str, start: int) -> Value:
 
 def _object(text: str, start: int) -> Value:
     entries: dict[str, Value] = {}
+    members = []
     offset = _skip(text, start + 1)
     while text[offset] != "}":
         key = _value(text, offset)
         offset = _skip(text, _skip(text, key.end) + 1)
         value = _value(text, offset)
         entries[json.loads(text[key.start : key.end], strict=False)] = value
+        members.append((key, value))
         offset = _skip(text, value.end)
         if text[offset] == ",":
             offset = _skip(text, offset + 1)
-    return Value(start, offset + 1, entries=entries)
+    return Value(start, offset + 1, entries=entries, members=tuple(members))
 
 
 def _array(text: str, start: int) -> Value:

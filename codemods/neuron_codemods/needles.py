@@ -16,6 +16,12 @@ NEEDLES: tuple[bytes, ...] = (
 """An import; a name taken from another file of the project; a marker or a suppression; packages only for Neuron;
 images of containers."""
 
+FLAGS = (
+    *("zero_1", "skip_cache_push", "neuron_cc_optlevel", "kv_size_multiplier", "use_xser"),
+    *("pipeline_parallel_num_microbatches", "num_local_ranks_per_step", "disable_embedding_parallelization"),
+)
+"""Flags that no other program has, by which files of arguments are known."""
+
 ASKED_FOR: dict[str, tuple[bytes, ...]] = {
     "NM6": (b"torch_xla",),
     "NM7": (b"transformers", b"trl", b"datasets", b"huggingface_hub", b"peft", b"accelerate"),

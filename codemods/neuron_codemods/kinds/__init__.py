@@ -129,6 +129,7 @@ KINDS: tuple[Kind, ...] = (
         needles=(*_WORDS, b"trn1", b"inf2"),
         launches=(b"torchrun", b"accelerate", b"python"),
     ),
+    Kind("json", "JSON", (".json",), needles=tuple(f'"{flag}"'.encode() for flag in needles.FLAGS)),
     Kind("env", "files of environment variables", (".env",), (".env", ".env.*", "env.list"), needles=_WORDS),
     Kind("setup_cfg", "setup.cfg", files=("setup.cfg",), needles=_PACKAGES),
     Kind("pyproject", "pyproject.toml", files=("pyproject.toml", "Pipfile"), needles=_PACKAGES),

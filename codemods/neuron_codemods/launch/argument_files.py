@@ -1,18 +1,20 @@
 """Moves YAML files of training arguments to the names of transformers 5 and TRL 1, as flags on a launch line.
 
 `TrlParser` reads such a file for `--config`, `HfArgumentParser.parse_yaml_file` by itself, and both refuse keys that
-no class has. A file is one if it holds a flag that only Optimum Neuron had, beside `output_dir`.
+no class has. A mapping is one if it holds a flag that only Optimum Neuron had, beside `output_dir` or under the name
+of hyperparameters, which the jobs of SageMaker turn into flags.
 
 https://huggingface.co/docs/trl/script_utils#trl.TrlParser
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds.yaml import Scalar, Yaml
-from neuron_codemods.launch.flags import UNMISTAKABLE, row_of
+from neuron_codemods.launch.argument_keys import Entry, changes
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import Project
 from neuron_codemods.texts import Change
@@ -26,40 +28,29 @@ RULE = Rule(
     kind="yaml",
 )
 
-_OFF = frozenset(("false", "no", "off", "0", "null", "~"))
-
 
 def check(file: Yaml, project: Project) -> Iterator[Change]:
-    """One change for each key that is called otherwise now, or nothing."""
-    arguments = [(scalar.keys[0], scalar) for scalar in file.scalars if len(scalar.keys) == 1]
-    keys = {key for key, _ in arguments}
-    if "output_dir" not in keys or not UNMISTAKABLE & keys:
-        return
-    own = frozenset(flag for module in project.modules for flag in module.script.flags)
-    for key, scalar in arguments:
-        if key not in own:
-            yield from _change(file, key, scalar)
+    """The changes to each mapping that holds arguments on lines of their own."""
+    mappings: dict[tuple[str, ...], list[Entry]] = {}
+    for scalar in file.scalars:
+        entry = _entry(file, scalar)
+        if entry is not None:
+            mappings.setdefault(scalar.keys[:-1], []).append(entry)
+    for above, entries in mappings.items():
+        yield from changes(above[-1] if above else "", entries, project, partial(_removals, file))
 
 
-def _change(file: Yaml, key: str, scalar: Scalar) -> Iterator[Change]:
-    row, negated = row_of(key)
+def _entry(file: Yaml, scalar: Scalar) -> Entry | None:
     start = file.line_start(scalar.start)
     line = file.text[start : scalar.start]
-    if row is None or negated or line.strip() != f"{key}:":
-        return
-    span, gone = (start + len(line) - len(line.lstrip()), scalar.end), Edit.delete((start, file.line_end(scalar.end)))
-    is_off = scalar.value.lower() in _OFF
-    if row.action == "manual" or (row.action == "write" and not is_off):
-        task = f"Write {row.native.lstrip('-')} instead of it." if row.action == "write" else row.reason
-        yield Change(Outcome.MANUAL, span, f"{key} has no native form. {task}")
-    elif row.action in ("size", "variable"):
-        yield Change(Outcome.REVIEW, span, f"{key} goes: launch with {row.native}={scalar.value}.", (gone,))
-    elif row.action == "rename":
-        edit = Edit.replace((span[0], span[0] + len(key)), row.native)
-        yield Change(Outcome.REWRITTEN, span, f"{key} is called {row.native}. {row.reason}".strip(), (edit,))
-    else:
-        outcome = Outcome.REVIEW if row.action == "review" and not is_off else Outcome.REWRITTEN
-        yield Change(outcome, span, f"{key} goes. {row.reason}".strip(), (gone,))
+    if not scalar.keys or line.strip() != f"{scalar.keys[-1]}:":
+        return None
+    name = start + len(line) - len(line.lstrip())
+    return Entry(scalar.keys[-1], scalar.value, (name, name + len(scalar.keys[-1])), (scalar.start, scalar.end))
+
+
+def _removals(file: Yaml, gone: Sequence[Entry]) -> dict[Entry, Edit]:
+    return {entry: Edit.delete((file.line_start(entry.name[0]), file.line_end(entry.scalar[1]))) for entry in gone}
 
 
 CASES = (
@@ -82,11 +73,27 @@ bf16: true
     ),
     Case(
         "what is for a person",
-        "output_dir: out\nasync_save: true\nuse_xser: true\nadafactor: true\n",
-        "output_dir: out\n"
-        "# TODO(neuron-migrate NM408): adafactor has no native form. Write optim adafactor instead of it: "
+        "output_dir: out\nuse_xser: true\noptim: lion\nadafactor: true\n",
+        "output_dir: out\noptim: lion\n"
+        "# TODO(neuron-migrate NM408): adafactor has no native form. Write adafactor into optim instead of it: "
         f"{RULE.url}\nadafactor: true\n",
-        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.MANUAL),
+        (Outcome.REWRITTEN, Outcome.MANUAL),
+    ),
+    Case(
+        "hyperparameters of a job",
+        """TrainingJobName: x
+HyperParameters:
+  epochs: '3'
+  tensor_parallel_size: '8'
+  zero_1: 'true'
+  adafactor: '1'
+""",
+        """TrainingJobName: x
+HyperParameters:
+  epochs: '3'
+  optim: adafactor
+""",
+        (Outcome.REVIEW, Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case(
         "a key that is written twice",

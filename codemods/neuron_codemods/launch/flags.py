@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from neuron_codemods import needles
 from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds.quoted import ONLY_SHOWN
@@ -32,18 +33,7 @@ RULE = Rule(
     kind="shell",
 )
 
-UNMISTAKABLE = frozenset(
-    (
-        "zero_1",
-        "skip_cache_push",
-        "neuron_cc_optlevel",
-        "kv_size_multiplier",
-        "use_xser",
-        "pipeline_parallel_num_microbatches",
-        "num_local_ranks_per_step",
-        "disable_embedding_parallelization",
-    )
-)
+UNMISTAKABLE = frozenset(needles.FLAGS)
 """Flags that no other program has."""
 _INSIDE = re.compile(rf"--(?:{'|'.join(sorted(UNMISTAKABLE))})\b")
 
