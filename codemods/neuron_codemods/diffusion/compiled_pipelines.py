@@ -30,6 +30,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, imported, star_uses, without_native
 from neuron_codemods.scopes import Binding
+from neuron_codemods.values import UNKNOWN, literal
 
 RULE = Rule(
     code="NM301",
@@ -155,12 +156,16 @@ def _last_call(text: str) -> ast.Call | None:
 
 
 def _mappings(module: Module, found: Loads, conversions: list[Conversion]) -> Iterator[Change]:
-    """Take away the variables of mappings that no call takes any more."""
-    emptied = {splat.keyword.value: splat for made in conversions for splat in made.emptied}
+    """Take away the variables that no call takes any more: mappings, and literals for the compiler."""
+    emptied = {splat.keyword.value: splat.binding for made in conversions for splat in made.emptied}
     read: set[Binding] = {binding for made in conversions for binding in made.read}
     for splat in (splat for load in found.loads if load.is_dropped for splat in load.arguments.splats):
-        emptied[splat.keyword.value] = splat
-    for binding in dict.fromkeys(splat.binding for splat in emptied.values() if splat.binding is not None):
+        emptied[splat.keyword.value] = splat.binding
+    for node in (node for made in conversions for node in made.dropped):
+        binding = module.binding(node)
+        if binding is not None and binding.value is not None and literal(binding.value) is not UNKNOWN:
+            emptied[node] = binding
+    for binding in dict.fromkeys(binding for binding in emptied.values() if binding is not None):
         uses = [reference.node for reference in module.references(binding)]
         statement = binding.statement
         is_plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and (
@@ -197,6 +202,30 @@ pipe.unet = compile_static(pipe.unet)
 pipe.vae.decoder = compile_static(pipe.vae.decoder)
 """,
         (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REVIEW),
+    ),
+    Case(
+        "a variable for the compiler",
+        """from optimum.neuron import NeuronStableDiffusionPipeline
+
+device_ids = [0, 1]
+level = "2"
+print(level)
+pipe = NeuronStableDiffusionPipeline.from_pretrained(
+    "a/b", export=True, device_ids=device_ids, optlevel=level, auto_cast="none"
+)
+""",
+        """from diffusers import StableDiffusionPipeline
+from neuron_shim import compile_static, neuron_device
+
+level = "2"
+print(level)
+pipe = StableDiffusionPipeline.from_pretrained(
+    "a/b"
+)
+pipe.to(neuron_device())
+pipe.unet = compile_static(pipe.unet)
+pipe.vae.decoder = compile_static(pipe.vae.decoder)
+""",
     ),
     Case(
         "what diffusers knows stays",

@@ -23,9 +23,10 @@ from neuron_codemods.diffusion.loads import (
     texts,
 )
 from neuron_codemods.diffusion.pipelines import LOADING
-from neuron_codemods.edits import CallEdit
+from neuron_codemods.edits import CallEdit, Edit
 from neuron_codemods.imports import local_name
 from neuron_codemods.module import Module
+from neuron_codemods.named_folders import folder_text
 from neuron_codemods.scopes import Binding
 from neuron_codemods.statements import first_line_statement
 from neuron_codemods.values import UNKNOWN, in_order, rename_argument
@@ -46,7 +47,7 @@ class Conversion:
     """The changes that one load needs."""
 
     load: Load
-    edits: list[CallEdit] = field(default_factory=list)
+    edits: list[CallEdit | Edit] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
     """What precedes the load."""
     lines: list[str] = field(default_factory=list)
@@ -58,6 +59,8 @@ class Conversion:
     """The text of the dtype that the weights get, None for float32."""
     emptied: list[Splat] = field(default_factory=list)
     """The mappings that the call takes no longer."""
+    dropped: list[ast.Name] = field(default_factory=list)
+    """The variables that only told the compiler something."""
     read: set[Binding] = field(default_factory=set)
     """The variables of mappings of which an entry is read elsewhere now."""
     launch: str | None = None
@@ -156,6 +159,8 @@ def _call(module: Module, made: Conversion) -> None:
         becomes = _becomes(load, name)
         if becomes is None:
             removed.add(order.index(item.entry))
+            if is_dropped(SPELLINGS.get(name, name)) and isinstance(item.value, ast.Name):
+                made.dropped.append(item.value)
         elif becomes != name:
             renamed.append((order.index(item.entry), becomes))
         if becomes == "dtype":
@@ -245,12 +250,16 @@ def _of_source(
     assert load.source is not None
     text = text_at(module, load.source.named, load.call)
     assert text is not None
-    index = next(
-        index
-        for index, argument in enumerate(order)
-        if argument is load.model or (isinstance(argument, ast.keyword) and argument.value is load.model)
-    )
-    values.append((index, text))
+    named = folder_text(module, load.model) if load.source.call is load.call else None
+    if named is not None:
+        made.edits.append(Edit.replace(module.source.span(named), text))
+    else:
+        index = next(
+            index
+            for index, argument in enumerate(order)
+            if argument is load.model or (isinstance(argument, ast.keyword) and argument.value is load.model)
+        )
+        values.append((index, text))
     added = []
     for name, item in load.source.arguments.given.items():
         becomes = _becomes(load.source, name)

@@ -17,6 +17,7 @@ from neuron_codemods.inference.loads import Load, folder_key, load_of, loads, or
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
+from neuron_codemods.named_folders import folder_text
 from neuron_codemods.values import in_order, keyword, remove_argument, rename_argument
 
 RULE = Rule(
@@ -74,6 +75,8 @@ def _preprocessors(module: Module, done: tuple[Load, ...]) -> Iterator[Change]:
             continue
         if not (module.native(function.value) or "").startswith("transformers."):
             continue
+        if originals[key].original is not None and folder_text(module, call.args[0]) is not None:
+            continue  # the variable names the original model
         text = original_text(module, originals[key], call)
         if text is not None:
             edit = CallEdit(call, values=((in_order(call).index(call.args[0]), text),))

@@ -37,6 +37,7 @@ from neuron_codemods.inference.loads import (
 from neuron_codemods.inference.uses import Named, compiled_classes, rewritten_loads
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
+from neuron_codemods.named_folders import folder_text
 from neuron_codemods.renaming import imported, without_native
 from neuron_codemods.scopes import Binding
 from neuron_codemods.values import in_order, is_plain, keyword, remove_argument, rename_argument
@@ -218,7 +219,10 @@ def _splat(module: Module, load: Load, splat: Splat, gone: list[str]) -> Iterato
 def _source(module: Module, load: Load) -> Iterator[AnyEdit]:
     """The original model in the place of the folder."""
     text = original_text(module, load)
-    if text is not None:
+    named = folder_text(module, load.source) if load.original is not None else None
+    if text is not None and named is not None:
+        yield Edit.replace(module.source.span(named), text)
+    elif text is not None:
         assert load.model is not None
         yield CallEdit(load.call, values=((in_order(load.call).index(load.model), text),))
 

@@ -106,3 +106,34 @@ def test_a_pipeline_in_another_folder_is_for_a_person() -> None:
     facts = kinds.collect("shell", "optimum-cli export neuron --model a/b --height 512 other/", "export.sh")
 
     assert "TODO(neuron-migrate NM301)" in loaded(facts, PIPELINE)
+
+
+NAMED = """from optimum.neuron import NeuronModelForCausalLM
+from transformers import AutoTokenizer
+
+FOLDER = "compiled"
+tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+model = NeuronModelForCausalLM.from_pretrained(FOLDER)
+"""
+
+
+def test_a_variable_for_the_folder_names_the_model() -> None:
+    text = loaded(collect(EXPORT, "export.py"), NAMED)
+
+    assert 'FOLDER = "my/model"\ntokenizer = AutoTokenizer.from_pretrained(FOLDER)\n' in text
+    assert "AutoModelForCausalLM.from_pretrained(\n    FOLDER,\n" in text
+
+
+@pytest.mark.parametrize("more", ["print(FOLDER)\n", '__all__ = ["FOLDER"]\n', 'FOLDER = "other"\n'])
+def test_a_variable_that_serves_for_more_keeps_the_folder(more: str) -> None:
+    text = loaded(collect(EXPORT, "export.py"), NAMED + more)
+
+    assert 'FOLDER = "compiled"\n' in text
+    assert "from_pretrained(\n    FOLDER," not in text
+
+
+def test_a_variable_for_the_folder_of_a_pipeline_names_the_model() -> None:
+    facts = kinds.collect("shell", "optimum-cli export neuron --model a/b --height 512 --width 512 compiled", "x.sh")
+    load = PIPELINE.replace("pipe = ", 'folder = "compiled"\npipe = ').replace('"compiled/"', "model_id=folder")
+
+    assert 'folder = "a/b"\npipe = StableDiffusionPipeline.from_pretrained(\n' in loaded(facts, load)
