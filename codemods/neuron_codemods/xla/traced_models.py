@@ -237,7 +237,8 @@ def _files(module: Module, traced: list[_Traced]) -> Iterator[Change]:
             statement = is_whole(module, call)
             row = table.names()["torch.jit.save"]
             if statement is not None:
-                yield Change(Outcome.REVIEW, call, row.message, (RemoveStatement(statement),))
+                message = f"{row.message} {_missed(module, call, path)}".rstrip()
+                yield Change(Outcome.REVIEW, call, message, (RemoveStatement(statement),))
             else:
                 yield Change(Outcome.MANUAL, call, "Delete this: a compiled model is not saved to a file.")
         elif module.resolve(call.func) == "torch.jit.save":
@@ -265,6 +266,16 @@ def _saved(module: Module, call: ast.Call, traced: list[_Traced]) -> tuple[_Trac
     binding = module.binding(model)
     item = next((item for item in traced if binding in item.bindings), None)
     return (item, path) if item is not None else None
+
+
+def _missed(module: Module, saving: ast.Call, path: ast.expr) -> str:
+    """What to say where a variable hands the path of the file to something that does not know it as a model."""
+    binding = module.binding(path) if isinstance(path, ast.Name) else None
+    for reference in module.references(binding) if binding is not None else ():
+        user = module.parent(reference.node)
+        if isinstance(user, ast.Call) and user is not saving and module.resolve(user.func) != "torch.jit.load":
+            return f"{module.source.segment(user.func)}({reference.name}) finds no file there."
+    return ""
 
 
 def _loaded(module: Module, call: ast.Call, paths: list[tuple[str, _Traced]]) -> Change:
@@ -311,6 +322,25 @@ traced = compile_static(model.to(neuron_device()).requires_grad_(False))
 print(send_to_device(traced(send_to_device(example, neuron_device())), "cpu")[0].numpy())
 """,
         (Outcome.REVIEW,),
+    ),
+    Case(
+        "a file that something else reads",
+        """import torch
+import torch_neuronx
+
+path = "model.pt"
+traced = torch_neuronx.trace(model, inputs)
+torch.jit.save(traced, path)
+benchmark(path)
+""",
+        """import torch
+from neuron_shim import compile_static, neuron_device
+
+path = "model.pt"
+traced = compile_static(model.to(neuron_device()).requires_grad_(False))
+benchmark(path)
+""",
+        (Outcome.REVIEW, Outcome.REVIEW),
     ),
     Case(
         "saved and loaded again",
