@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -490,7 +491,7 @@ class Plan:
             lines = [line for text in self._from_lines(entries, "") for line in text.split("\n")]
             anchor = last_import(self.module, _uses(self.module, chain(*self.required.values())))
             if anchor is not None:
-                if _is_of_future(anchor):
+                if _is_of_library(anchor) or _only_imports(anchor):
                     lines.insert(0, "")
                 self.edits.append(statements.insert_after(self.module, anchor, lines))
             else:
@@ -520,6 +521,7 @@ class Plan:
                 del self.required[native]
         for name, entries in added.items():
             host = hosts[name]
+            self._put_below(host, name)
             old = [Imported(name, alias.name, alias.asname or alias.name) for alias in host.names]
             fresh = [entry for entry in dict.fromkeys(entries) if entry not in old]
             together = sorted([*old, *fresh], key=_sort_key) if old == sorted(old, key=_sort_key) else [*old, *fresh]
@@ -527,6 +529,17 @@ class Plan:
             text = self._from_statement(name, together, "", sort=False, one_a_line=is_long)
             span = self.source.span(host)
             self.edits.append(Edit.replace(span, text.replace("\n", self.source.newline(span[0]))))
+
+    def _put_below(self, host: ast.ImportFrom, name: str) -> None:
+        """Move new imports of submodules below that of their package, where sorters have them, if that follows."""
+        for site in self.sites.values():
+            is_above = site.statement.lineno < host.lineno and self._is_alone(site.statement)
+            if is_above and self.module.parent(site.statement) is self.source.tree:
+                inner = [item for item in site.fresh if item.module.startswith(f"{name}.") and not item.noted]
+                if inner and self._only_imports_between(host, site.statement):
+                    site.fresh = [item for item in site.fresh if item not in inner]
+                    lines = [line for text in self._from_lines(inner, "") for line in text.split("\n")]
+                    self.edits.append(statements.insert_after(self.module, host, lines))
 
     def _hosts(self) -> dict[str, ast.ImportFrom]:
         """The imports at the top of the file that names can be added to, by module: plainly written ones."""
@@ -568,14 +581,22 @@ class Plan:
         return text == self._from_statement(node.module or "", entries, "", sort=False, one_a_line=is_long)
 
     def _emit_plain(self) -> None:
-        """``import os`` above the first import of the file: that is where import sorters have it."""
-        lines = [f"import {name}" for name in self.plain]
-        uses = _uses(self.module, chain(*self.plain.values()))
-        first = first_import(self.module, uses)
-        if first is not None:
-            self.edits.append(statements.insert_before(self.module, first, lines))
-        else:
-            self.edits.append(insert_at_top(self.module, lines))
+        """``import os`` above the first import of the file, ``import torch`` above the first of another package.
+
+        That is where import sorters have them.
+        """
+        for is_standard in (True, False):
+            names = [name for name in self.plain if (name in sys.stdlib_module_names) is is_standard]
+            if not names:
+                continue
+            lines = [f"import {name}" for name in names]
+            uses = _uses(self.module, chain(*(self.plain[name] for name in names)))
+            others = None if is_standard else first_import(self.module, uses, of_library=False)
+            first = others or first_import(self.module, uses)
+            if first is not None:
+                self.edits.append(statements.insert_before(self.module, first, lines))
+            else:
+                self.edits.append(insert_at_top(self.module, lines))
 
     def _groups(self) -> list[list[_Site]]:
         """Sites on neighbouring lines of one block, which are written as one sorted run of imports."""
@@ -811,10 +832,15 @@ def last_import(module: Module, before: Collection[Use] = ()) -> ast.stmt | None
     return found
 
 
-def first_import(module: Module, before: Collection[Use] = ()) -> ast.stmt | None:
-    """The first import of the file itself, wherever it stands, if it is made before some places."""
+def first_import(module: Module, before: Collection[Use] = (), *, of_library: bool = True) -> ast.stmt | None:
+    """The first import of the file itself, wherever it stands, if it is made before some places.
+
+    Those from the standard library are passed over where it need not be ``of_library``.
+    """
     imports = (node for node in module.source.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
-    first = next((node for node in imports if not _is_of_future(node)), None)
+    first = next(
+        (node for node in imports if not (_is_of_future(node) or (not of_library and _is_of_library(node)))), None
+    )
     below = first is not None and any(_is_at_or_after(module, first, use) for use in before)
     return None if below else first
 
@@ -831,6 +857,15 @@ def _only_imports(statement: ast.stmt) -> bool:
         and any(isinstance(inner, (ast.Import, ast.ImportFrom)) for inner in statement.body)
         and not (isinstance(statement, ast.If) and any(isinstance(inner, ast.Expr) for inner in statement.body))
     )
+
+
+def _is_of_library(statement: ast.stmt) -> bool:
+    """Whether a statement only imports from the standard library."""
+    if isinstance(statement, ast.ImportFrom):
+        names = [statement.module or "."] if not statement.level else ["."]
+    else:
+        names = [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else ["."]
+    return all(name.partition(".")[0] in sys.stdlib_module_names for name in names)
 
 
 def _is_of_future(statement: ast.stmt) -> bool:

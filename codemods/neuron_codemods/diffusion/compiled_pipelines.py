@@ -604,6 +604,7 @@ if device == "xla":
     from diffusers import StableDiffusionPipeline
 else:
     from diffusers import StableDiffusionPipeline
+
 from neuron_shim import compile_static, neuron_device
 
 if device == "xla":

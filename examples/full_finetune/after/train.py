@@ -5,7 +5,6 @@ from itertools import chain
 
 from datasets import load_dataset
 from neuron_shim import configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -14,6 +13,7 @@ from transformers import (
     default_data_collator,
     set_seed,
 )
+from transformers.distributed import DistributedConfig
 
 configure()
 

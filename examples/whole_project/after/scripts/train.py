@@ -11,7 +11,6 @@ from typing import Optional
 import torch
 from datasets import load_dataset
 from neuron_shim import ResumeCallback, configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -21,6 +20,7 @@ from transformers import (
     default_data_collator,
     set_seed,
 )
+from transformers.distributed import DistributedConfig
 
 configure()
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 import torch
 from datasets import load_dataset
 from neuron_shim import configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from trl import SFTConfig, SFTTrainer
 from peft import LoraConfig
 from transformers import AutoModelForCausalLM, AutoTokenizer, HfArgumentParser, TrainingArguments
+from transformers.distributed import DistributedConfig
 
 configure()
 

@@ -3,7 +3,6 @@ import argparse
 import torch
 from datasets import load_dataset
 from neuron_shim import configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -11,6 +10,7 @@ from transformers import (
     Trainer,
     TrainingArguments,
 )
+from transformers.distributed import DistributedConfig
 
 configure()
 

@@ -3,7 +3,6 @@ from dataclasses import dataclass
 import torch
 from datasets import load_dataset
 from neuron_shim import configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -14,6 +13,7 @@ from transformers import (
     TrainingArguments,
     default_data_collator,
 )
+from transformers.distributed import DistributedConfig
 
 configure()
 

@@ -1,6 +1,6 @@
-import torch
 import sys
 
+import torch
 from neuron_shim import configure, is_main_process
 from datasets import load_dataset
 from transformers import (

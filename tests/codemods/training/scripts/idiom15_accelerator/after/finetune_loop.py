@@ -4,9 +4,9 @@ import torch
 from datasets import load_dataset
 from accelerate import Accelerator, ParallelismConfig
 from neuron_shim import configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from torch.utils.data import DataLoader
 from transformers import AutoModelForCausalLM, AutoTokenizer, default_data_collator, get_scheduler
+from transformers.distributed import DistributedConfig
 
 configure()
 

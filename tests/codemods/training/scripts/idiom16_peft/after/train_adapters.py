@@ -3,9 +3,9 @@ import sys
 import torch
 from datasets import load_dataset
 from neuron_shim import configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from peft import LoraConfig, PeftModelForCausalLM, TaskType, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments, default_data_collator
+from transformers.distributed import DistributedConfig
 
 configure()
 

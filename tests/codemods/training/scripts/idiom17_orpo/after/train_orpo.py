@@ -2,10 +2,10 @@ import sys
 
 from datasets import load_dataset
 from neuron_shim import configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from trl.experimental.orpo import ORPOConfig, ORPOTrainer
 from peft import LoraConfig
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainingArguments
+from transformers.distributed import DistributedConfig
 
 configure()
 

@@ -4,8 +4,8 @@ import sys
 
 from datasets import load_dataset
 from neuron_shim import configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments, default_data_collator
+from transformers.distributed import DistributedConfig
 
 configure()
 

@@ -2,6 +2,7 @@
 # Fine-tunes BERT on a trn1.2xlarge. Needs optimum-neuron==0.0.3.
 import os
 import sys
+
 from neuron_shim import configure
 
 configure()

@@ -5,7 +5,6 @@ import shutil
 import torch
 from datasets import load_dataset
 from neuron_shim import ResumeCallback, configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -14,6 +13,7 @@ from transformers import (
     default_data_collator,
     set_seed,
 )
+from transformers.distributed import DistributedConfig
 
 configure()
 

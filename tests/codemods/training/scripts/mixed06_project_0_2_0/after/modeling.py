@@ -1,7 +1,7 @@
 import torch
 from neuron_shim import configure, parallel_sizes
-from transformers.distributed import DistributedConfig
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.distributed import DistributedConfig
 
 configure()
 

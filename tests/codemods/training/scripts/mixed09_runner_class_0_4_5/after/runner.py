@@ -14,6 +14,7 @@ except ImportError:
 
 if TYPE_CHECKING:
     pass
+
 from neuron_shim import configure, neuron_device, parallel_sizes
 from transformers.distributed import DistributedConfig
 

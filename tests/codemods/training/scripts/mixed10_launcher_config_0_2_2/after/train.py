@@ -1,5 +1,4 @@
 """Started by launch.sh, which writes run.yaml first."""
-import torch
 import os
 import sys
 from dataclasses import dataclass
@@ -7,6 +6,7 @@ from functools import partial
 
 os.environ["NEURON_CC_FLAGS"] = "--model-type transformer"
 
+import torch
 from neuron_shim import configure, is_main_process, parallel_sizes
 from datasets import load_dataset
 from transformers import (
