@@ -78,8 +78,8 @@ def run(*arguments: str, code: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_as_a_module_and_again_as_json(untied: Any, distributed_folder: Path, destination: Path) -> None:
-    done = run("export", str(distributed_folder), str(destination))
+def test_as_a_module(untied: Any, trainer_folder: Path, destination: Path) -> None:
+    done = run("export", str(trainer_folder), str(destination))
     assert (done.returncode, done.stderr) == (0, "")
     assert differing(contents(destination), state_of(untied)) == []
 

@@ -60,6 +60,13 @@ def check_device_is_known() -> None:
     refuses(lambda: torch_neuronx.nki_op, AttributeError, "nki_op", "Trainium only")
 
 
+def check_device_is_activated_once() -> None:
+    from neuron_shim import simulate
+
+    simulate.activate()
+    assert simulate.is_active()
+
+
 def check_operators_elementwise() -> None:
     same(lambda x: (x + 1, x * x, x - 2 * x, x / 3, x**2, -x, x.abs().sqrt(), x.exp(), x > 0), FLOATS)
     same(lambda x: torch.where(x > 0, x, torch.zeros_like(x)), FLOATS)

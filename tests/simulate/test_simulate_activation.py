@@ -3,80 +3,88 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
 
+from neuron_shim.simulate import __main__ as launcher
+from neuron_shim.simulate import activation
 from tests.training.runs import RunError, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytest.importorskip("torch")
-
-ACTIVATE = "from neuron_shim.simulate import activate, NotPossible\ntry:\n    activate()\n"
-REPORT = "except NotPossible as error:\n    print('refused:', error)\n"
+torch = pytest.importorskip("torch")
 
 
 @pytest.fixture
-def python(tmp_path: Path) -> Callable[..., str]:
-    return lambda code, **variables: run_process([sys.executable, "-c", code], tmp_path, variables)
+def early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process in which no library has looked for the device; it may refuse one, and must not get one."""
+    for name in activation._LIBRARIES:
+        monkeypatch.delitem(sys.modules, name, raising=False)
 
 
-def test_importing_starts_nothing(python: Callable[..., str]) -> None:
+def test_importing_starts_nothing(tmp_path: Path) -> None:
     code = """
 import sys, neuron_shim, neuron_shim.simulate
 print(neuron_shim.simulate.is_active(), "torch" in sys.modules, "torch_neuronx" in sys.modules)
 import torch
 print(torch._C._get_privateuse1_backend_name(), hasattr(torch, "neuron"))
 """
-    assert python(code).split() == ["False", "False", "False", "privateuseone", "False"]
+    said = run_process([sys.executable, "-c", code], tmp_path, {})
+    assert said.split() == ["False", "False", "False", "privateuseone", "False"]
 
 
-def test_a_second_call_does_nothing(python: Callable[..., str], compiled: dict[str, str]) -> None:
-    code = "from neuron_shim.simulate import *\nactivate(); activate(); print(is_active())"
-    assert python(code, **compiled).strip() == "True"
-
-
-def test_refuses_where_the_real_package_is(python: Callable[..., str], tmp_path: Path) -> None:
+@pytest.mark.usefixtures("early")
+def test_refuses_where_the_real_package_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "torch_neuronx").mkdir()
     (tmp_path / "torch_neuronx" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
 
-    said = python(f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{ACTIVATE}{REPORT}")
+    with pytest.raises(activation.NotPossible, match=r"^torch_neuronx is installed here: run the script on the real"):
+        activation.activate()
 
-    assert said.startswith("refused: torch_neuronx is installed here: run the script on the real device")
 
-
+@pytest.mark.usefixtures("early")
 @pytest.mark.parametrize("library", ["transformers", "accelerate"])
-def test_refuses_after_a_library_has_looked_for_the_device(library: str, python: Callable[..., str]) -> None:
-    said = python(f"import sys, types\nsys.modules[{library!r}] = types.ModuleType({library!r})\n{ACTIVATE}{REPORT}")
+def test_refuses_after_a_library_has_looked_for_the_device(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, ModuleType(library))
 
-    assert f"{library} was imported before the simulated device was activated" in said
-    assert "python -m neuron_shim.simulate SCRIPT" in said
+    with pytest.raises(activation.NotPossible, match="imported before the simulated device was activated") as refused:
+        activation.activate()
 
-
-def test_refuses_beside_another_device_from_outside(python: Callable[..., str]) -> None:
-    said = python(f"import torch\ntorch.utils.rename_privateuse1_backend('other')\n{ACTIVATE}{REPORT}")
-
-    assert said.startswith("refused: torch already has a device named other")
+    assert str(refused.value).startswith(library)
+    assert "python -m neuron_shim.simulate SCRIPT" in str(refused.value)
 
 
-def test_refuses_beside_another_accelerator(python: Callable[..., str]) -> None:
-    code = (
-        "import torch\ntorch.accelerator.is_available = lambda: True\n"
-        f"torch.accelerator.current_accelerator = lambda: torch.device('cuda')\n{ACTIVATE}{REPORT}"
-    )
+@pytest.mark.usefixtures("early")
+def test_refuses_beside_another_device_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch._C, "_get_privateuse1_backend_name", lambda: "other")
 
-    assert "This machine computes on cuda" in python(code)
+    with pytest.raises(activation.NotPossible, match=r"^torch already has a device named other"):
+        activation.activate()
 
 
-def test_several_processes_need_a_compiler(without_compiler: dict[str, str], tmp_path: Path) -> None:
-    variables = without_compiler | {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}
+@pytest.mark.usefixtures("early")
+def test_refuses_beside_another_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
 
-    said = run_process([sys.executable, "-c", ACTIVATE + REPORT], tmp_path, variables)
+    with pytest.raises(activation.NotPossible, match="This machine computes on cuda"):
+        activation.activate()
 
-    assert said.startswith("refused: The simulated device needs a C++ compiler to run in 2 processes: no C++ compiler")
+
+@pytest.mark.usefixtures("early")
+def test_several_processes_need_a_compiler(without_compiler: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    launched = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}
+    for name, value in (without_compiler | launched).items():
+        monkeypatch.setenv(name, value)
+
+    needs = r"^The simulated device needs a C\+\+ compiler to run in 2 processes: no C\+\+ compiler"
+    with pytest.raises(activation.NotPossible, match=needs):
+        activation.activate()
 
 
 def test_without_a_compiler_says_so_and_does_not_compile_graphs(
@@ -96,37 +104,80 @@ def test_without_a_compiler_says_so_and_does_not_compile_graphs(
 # --- The launcher
 
 
-def test_the_script_sees_its_own_arguments_and_folder(simulated: Callable[..., str], tmp_path: Path) -> None:
-    (tmp_path / "beside.py").touch()
-    code = (
-        "import sys, beside\nprint(__name__, sys.argv[1:], sys.argv[0].endswith('script.py'), __file__ == sys.argv[0])"
+@pytest.fixture
+def launch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Launch as the command does, in this process, which gets no device."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("neuron_shim.simulate.activate", lambda: None)
+    monkeypatch.setattr(sys, "path", ["launcher", str(tmp_path), *sys.path])
+
+    def run(*arguments: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["launcher", *arguments])
+        launcher.main()
+
+    return run
+
+
+def test_the_script_sees_its_own_arguments_and_folder(
+    launch: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "script.py").write_text(
+        "import sys\nprint(__name__, __file__, sys.argv, sys.path[0])\n", encoding="utf-8"
     )
 
-    assert simulated(code, "--steps", "3").strip() == "__main__ ['--steps', '3'] True True"
+    launch("folder/script.py", "--steps", "3")
+
+    arguments = ["folder/script.py", "--steps", "3"]
+    assert capsys.readouterr().out == f"__main__ folder/script.py {arguments} {tmp_path / 'folder'}\n"
 
 
-def test_runs_a_module(compiled: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "there.py").write_text(
-        "import sys, torch\nprint(torch.device('neuron'), sys.argv[1:])", encoding="utf-8"
-    )
-    command = [sys.executable, "-m", "neuron_shim.simulate", "-m", "there", "-x"]
+def test_runs_a_module(launch: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "launched.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n", encoding="utf-8")
 
-    assert run_process(command, tmp_path, compiled).strip() == "neuron ['-x']"
+    launch("-m", "launched", "-x")
+
+    assert capsys.readouterr().out == "__main__ ['-x']\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "status", "words"),
     [
-        pytest.param([], "python -m neuron_shim.simulate SCRIPT", id="nothing"),
-        pytest.param(["nowhere.py"], "neuron_shim.simulate: there is no file nowhere.py.", id="no file"),
-        pytest.param(["-m"], "neuron_shim.simulate: -m needs the name of a module.", id="no module"),
+        pytest.param([], 2, "python -m neuron_shim.simulate SCRIPT", id="nothing"),
+        pytest.param(["--help"], 0, "python -m neuron_shim.simulate SCRIPT", id="help"),
+        pytest.param(["nowhere.py"], 1, "neuron_shim.simulate: there is no file nowhere.py.", id="no file"),
+        pytest.param(["-m"], 1, "neuron_shim.simulate: -m needs the name of a module.", id="no module"),
     ],
 )
-def test_wrong_usage(arguments: list[str], words: str, tmp_path: Path) -> None:
-    with pytest.raises(RunError) as caught:
-        run_process([sys.executable, "-m", "neuron_shim.simulate", *arguments], tmp_path, {})
-    assert words in str(caught.value)
-    assert "Traceback" not in str(caught.value)
+def test_usage(
+    launch: Callable[..., None],
+    arguments: list[str],
+    status: int,
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        launch(*arguments)
+
+    said = capsys.readouterr()
+    if status == 1:
+        assert ended.value.code == words
+    else:
+        assert ended.value.code == status
+        assert words in (said.err if status else said.out)
+
+
+def test_what_is_not_possible_is_said_without_a_traceback(
+    launch: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse() -> None:
+        raise activation.NotPossible("Not here.")
+
+    (tmp_path / "script.py").touch()
+    monkeypatch.setattr("neuron_shim.simulate.activate", refuse)
+
+    with pytest.raises(SystemExit, match=r"^neuron_shim.simulate: Not here\.$"):
+        launch("script.py")
 
 
 def test_a_failing_script_fails_with_its_own_traceback(failure: Callable[..., str]) -> None:
