@@ -8,7 +8,7 @@ import tokenize
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from neuron_codemods.edits import Edit
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.source import Source
 
 _MARKERS = ("# TODO(neuron-migrate ", "# NOTE(neuron-migrate ")
@@ -25,17 +25,25 @@ def is_marker(line: str) -> bool:
 
 def first_line_statement(module: Module, statement: ast.stmt) -> ast.stmt:
     """The statement itself if it starts its line, or else the statement around it that does."""
-    while True:
-        if _starts_line(module.source, start_of(module.source, statement)):
-            return statement
-        above = next((node for node in module.ancestors(statement) if isinstance(node, ast.stmt)), None)
-        previous = _previous_on_line(module, statement)
-        if previous is not None:
-            statement = previous
-        elif above is not None:
-            statement = above
+    known, passed = _first_on_their_lines(module), []
+    while statement not in known:
+        passed.append(statement)
+        before = None
+        if not _starts_line(module.source, start_of(module.source, statement)):
+            above = next((node for node in module.ancestors(statement) if isinstance(node, ast.stmt)), None)
+            before = _previous_on_line(module, statement) or above
+        if before is None:
+            known[statement] = statement
         else:
-            return statement
+            statement = before
+    known.update(dict.fromkeys(passed, known[statement]))
+    return known[statement]
+
+
+@once
+def _first_on_their_lines(_: Module) -> dict[ast.stmt, ast.stmt]:
+    """The first statements on the lines of others, as far as somebody has asked: a line may hold thousands."""
+    return {}
 
 
 def _starts_line(source: Source, start: int) -> bool:
