@@ -43,7 +43,24 @@ def kind_of(module: Module, node: ast.AST, classes: Collection[str]) -> Kind | N
     A class that is chosen as the script runs (``A if x else B``, ``{"a": A}[x]``) is what the first choice is, if all
     choices are of these.
     """
+    if _natives(module, node).isdisjoint(classes):
+        return None  # as nearly always: most rules ask this of every call
     return _kind_of(module, node, classes, _LONGEST_CHAIN)
+
+
+@once
+def _natives(module: Module, node: ast.AST) -> set[str]:
+    """The dotted names of all native classes that an expression may be or derive from."""
+    found: set[str] = set()
+    seen: set[ast.AST] = set()
+    left: list[ast.AST] = [node]
+    while left:
+        node = left.pop()
+        if node not in seen:
+            seen.add(node)
+            found.update(kind.native for kind in _all_kinds(module, node))
+            left += _all_choices(module, node)
+    return found
 
 
 def _kind_of(module: Module, node: ast.AST, classes: Collection[str], left: int) -> Kind | None:

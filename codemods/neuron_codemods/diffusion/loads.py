@@ -422,9 +422,12 @@ def exports(module: Module, load: Load) -> bool | None:
 def saves(module: Module, loads: Loads) -> Iterator[tuple[ast.Call, ast.expr | None, frozenset[ast.Call]]]:
     """The calls of ``save_pretrained`` of a pipeline, with the folder and the loads that may be saved there."""
     assert loads.flow is not None
-    for member, origins in loads.flow.members():
+    for member in module.names.attributes:
         call = module.parent(member)
-        if member.attr == "save_pretrained" and isinstance(call, ast.Call) and call.func is member:
+        if member.attr != "save_pretrained" or not isinstance(call, ast.Call) or call.func is not member:
+            continue
+        origins = loads.flow.origins(member.value)
+        if origins & loads.flow.loads:
             named = next((item.value for item in call.keywords if item.arg == "save_directory"), None)
             yield call, call.args[0] if call.args else named, origins
 

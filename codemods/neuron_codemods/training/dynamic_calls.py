@@ -38,12 +38,15 @@ _ONLY_NEURON = frozenset(
         *("evaluation_strategy", "overwrite_output_dir", "fuse_qkv", "recompute_causal_mask", "use_autocast"),
     }
 )
+_TOLD = _ONLY_NEURON | TO_CONFIG.keys() | {_TRAINER}
 
 
 def check(module: Module) -> Iterator[Change]:
     if not trains(module):
         return
     for call in module.calls:
+        if not any(given.arg in _TOLD for given in call.keywords):
+            continue  # whatever is called, there is nothing to say
         if is_partial(module, call) or trainer_kind(module, call) is not None:
             continue
         if _is_unknown(module, call.func):

@@ -55,10 +55,8 @@ def check(module: Module) -> Iterator[Change]:
         return
     seen: set[ast.AST] = set()
     for call in module.calls:
-        if not _reaches_trainer(module, call):
-            continue
         given = keyword(call, "formatting_func")
-        if given is None:
+        if given is None or not _reaches_trainer(module, call):
             continue
         function = _definition(module, given.value)
         if function is None or function in seen:
