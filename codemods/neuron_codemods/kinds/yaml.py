@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -32,6 +34,7 @@ _WORD_LISTS = frozenset(("args", "cmd", "command", "entrypoint"))
 """Those of them under which a list with one word to a line is one command."""
 _VARIABLES = frozenset(("env", "environment", "environment_variables", "envs", "variables"))
 """Keys under which environment variables stand."""
+_PAIRS = ("block_mapping_pair", "flow_pair")
 _SCALARS = ("plain_scalar", "double_quote_scalar", "single_quote_scalar")
 _PLAIN = re.compile(r"[^\s\"'`@%&*!|>{}\[\],#?:-][^\n]*")
 _FOLD = " \\"
@@ -87,18 +90,28 @@ class Yaml(Parsed):
     @cached_property
     def scalars(self) -> list[Scalar]:
         """All values that are scalars on one line, in order."""
-        return [scalar for node in self.tree.walk(*_SCALARS) for scalar in self._scalar(node)]
+        found = [each for kind in _SCALARS for each in self._nodes[kind]]
+        found.sort(key=lambda each: each[0].start_byte)
+        return [scalar for node, keys in found for scalar in self._scalar(node, keys)]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [scalar.start for scalar in self.scalars]
+
+    def _scalars_in(self, node: Node) -> list[Scalar]:
+        first, end = (bisect_left(self._starts, place) for place in self.tree.span(node))
+        return self.scalars[first:end]
 
     def comments(self) -> Sequence[Token]:
         found = []
-        for node in self.tree.walk("comment"):
+        for node, _ in self._nodes["comment"]:
             start, end = self.tree.span(node)
             found.append(Token(0, self.text[start:end], start, end))
         return found
 
     def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
         found = [(span, "this is no YAML") for span in self.tree.errors()]
-        quoted = (self.tree.span(node) for node in self.tree.walk("double_quote_scalar"))
+        quoted = (self.tree.span(node) for node, _ in self._nodes["double_quote_scalar"])
         return found + [
             (span, "it has escapes of YAML") for span in quoted if _unescaped(self.text[slice(*span)]) is None
         ]
@@ -110,7 +123,26 @@ class Yaml(Parsed):
 
     # Values -------------------------------------------------------------------------------------------------------
 
-    def _scalar(self, node: Node) -> Iterator[Scalar]:
+    @cached_property
+    def _nodes(self) -> dict[str, list[tuple[Node, tuple[str, ...]]]]:
+        """The nodes of each type in order, with the keys above them, the nearest last.
+
+        One walk tells all of them: to find what is above one node, the grammar's library looks from the root.
+        """
+        found: dict[str, list[tuple[Node, tuple[str, ...]]]] = defaultdict(list)
+        stack: list[tuple[Node, tuple[str, ...]]] = [(self.tree.root, ())]
+        while stack:
+            node, keys = stack.pop()
+            found[node.type].append((node, keys))
+            children = node.children
+            if node.type in _PAIRS:
+                below = (*keys, self.tree.text_of(children[0]).strip("\"' "))
+                stack += [*((child, below) for child in children[:0:-1]), (children[0], keys)]
+            else:
+                stack += [(child, keys) for child in reversed(children)]
+        return found
+
+    def _scalar(self, node: Node, keys: tuple[str, ...]) -> Iterator[Scalar]:
         start, end = self.tree.span(node)
         raw = self.text[start:end]
         if "\n" in raw or self._is_key(node):
@@ -122,28 +154,18 @@ class Yaml(Parsed):
         elif quoted:
             value = raw[1:-1].replace("''", "'")
         if value is not None:
-            yield Scalar(value, start, end, quoted, self._keys(node), node)
+            yield Scalar(value, start, end, quoted, keys, node)
 
     def _is_key(self, node: Node) -> bool:
         above = node.parent
         pair = above.parent if above is not None else None
-        return pair is not None and pair.type in ("block_mapping_pair", "flow_pair") and pair.children[0] == above
-
-    def _keys(self, node: Node) -> tuple[str, ...]:
-        keys: list[str] = []
-        below, above = node, node.parent
-        while above is not None:
-            if above.type in ("block_mapping_pair", "flow_pair") and above.children[0] != below:
-                keys.append(self.tree.text_of(above.children[0]).strip("\"' "))
-            below, above = above, above.parent
-        return tuple(reversed(keys))
+        return pair is not None and pair.type in _PAIRS and pair.children[0] == above
 
     # Commands -----------------------------------------------------------------------------------------------------
 
     def _blocks(self) -> Iterator[Region]:
         """Scripts in literal blocks."""
-        for node in self.tree.walk("block_scalar"):
-            keys = self._keys(node)
+        for node, keys in self._nodes["block_scalar"]:
             start, end = self.tree.span(node)
             header = self.text[start : self.line_end(start)]
             if not keys or keys[-1].lower() not in _COMMANDS:
@@ -187,16 +209,16 @@ class Yaml(Parsed):
 
     def _lines(self) -> Iterator[Region]:
         """Commands on one line."""
+        words = {scalar.start for node, _ in self._lists for scalar in self._scalars_in(node)}
         for scalar in self.scalars:
-            in_list = scalar.node.parent is not None and _item(scalar.node) is not None
             if (
                 scalar.keys
                 and scalar.keys[-1].lower() in _COMMANDS
                 and " " in scalar.value.strip()
                 and "\n" not in scalar.value
-                and not any(_inside(scalar.node, node) for node, _ in self._lists)
+                and scalar.start not in words
             ):
-                yield self._region(scalar, in_list)
+                yield self._region(scalar, _item(scalar.node) is not None)
 
     def _region(self, scalar: Scalar, in_list: bool) -> Region:
         def restore(new: str, _: Sequence[str]) -> str:
@@ -224,16 +246,14 @@ class Yaml(Parsed):
     @cached_property
     def _lists(self) -> list[tuple[Node, list[str]]]:
         found = []
-        for node in self.tree.walk("flow_sequence"):
-            keys = self._keys(node)
+        for node, keys in self._nodes["flow_sequence"]:
             if keys and keys[-1].lower() in _COMMANDS:
-                words = [scalar.value for scalar in self.scalars if _inside(scalar.node, node)]
+                words = [scalar.value for scalar in self._scalars_in(node)]
                 if words and len(words) == len(node.named_children) and " " not in words[0].strip():
                     found.append((node, words))
-        for node in self.tree.walk("block_sequence"):
-            keys = self._keys(node)
+        for node, keys in self._nodes["block_sequence"]:
             if keys and keys[-1].lower() in _WORD_LISTS:
-                spans = {(scalar.start, scalar.end): scalar.value for scalar in self.scalars}
+                spans = {(scalar.start, scalar.end): scalar.value for scalar in self._scalars_in(node)}
                 values = [spans.get(self.tree.span(item.named_children[-1])) for item in _items(node)]
                 words = [value for value in values if value and " " not in value.strip()]
                 if len(words) == len(values):
@@ -280,16 +300,14 @@ class Yaml(Parsed):
 
     def _variables(self) -> Iterator[Region]:
         """Each variable as what ``export`` would say."""
-        for pair in self.tree.walk("block_mapping_pair"):
-            keys = self._keys(pair)
+        for pair, keys in self._nodes["block_mapping_pair"]:
             named = self._plain(pair.children[0])
             value = pair.children[-1] if len(pair.children) > 2 else None
             if keys and keys[-1].lower() in _VARIABLES and value is not None and _NAME.fullmatch(named):
                 if named in ("name", "value", "valueFrom"):
                     continue
                 yield from self._variable(pair, named, self._plain(value))
-        for item in self.tree.walk("block_sequence_item"):
-            keys = self._keys(item)
+        for item, keys in self._nodes["block_sequence_item"]:
             if keys and keys[-1].lower() in _VARIABLES:
                 said = {self._plain(pair.children[0]): self._plain(pair.children[-1]) for pair in self._pairs_of(item)}
                 if set(said) == {"name", "value"}:
@@ -353,10 +371,6 @@ def _end(node: Node) -> int:
     """The byte where a node ends, without the comments behind what it holds."""
     children = [child for child in node.children if child.type != "comment"]
     return _end(children[-1]) if children else node.end_byte
-
-
-def _inside(node: Node, outer: Node) -> bool:
-    return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
 
 
 def _written(text: str, *, quoted: bool) -> str:
