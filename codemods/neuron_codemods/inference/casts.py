@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 from neuron_codemods.inference.loads import CAUSAL, Given, Load, known, quoted, text_at
 from neuron_codemods.module import Module
 from neuron_codemods.releases import bounds
-from neuron_codemods.values import UNKNOWN, dtype_text
+from neuron_codemods.values import UNKNOWN, dtype_text, literal
 
 _TYPES = {
     "bf16": "bfloat16",
@@ -102,7 +103,21 @@ def _given(module: Module, load: Load, given: Given, form: str = "%s") -> Cast:
 
 def _looked_up(module: Module, load: Load, kind: Given) -> Cast:
     """A dtype by the name that only the run knows: one of the usual ones, or of those that the script speaks of."""
+    chosen = _chosen(module, load, kind.value)
+    if chosen is not None:
+        return Cast(chosen)
     spoken = {constant.value for constant in module.names.strings if isinstance(constant.value, str)}
     names = (*_USUAL, *(name for name in _TYPES if name in spoken and name not in _USUAL))
     table = ", ".join(f"{quoted(name)}: {quoted(_TYPES[name])}" for name in names)
     return _given(module, load, kind, f"{{{table}}}[%s]")
+
+
+def _chosen(module: Module, load: Load, value: ast.expr) -> str | None:
+    """``"bfloat16" if fast else "float32"`` for ``"bf16" if fast else "fp32"``."""
+    if not isinstance(value, ast.IfExp):
+        return None
+    names = [_TYPES.get(str(literal(branch))) for branch in (value.body, value.orelse)]
+    condition = text_at(module, value.test, load.call)
+    if condition is None or None in names:
+        return None
+    return f"{quoted(str(names[0]))} if {condition} else {quoted(str(names[1]))}"

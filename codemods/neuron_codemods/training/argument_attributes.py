@@ -159,6 +159,8 @@ def _attribute(module: Module, attribute: ast.Attribute, made: Arguments | None)
             yield Change(
                 Outcome.MANUAL, attribute, "There are no pipeline stages natively: replace pipeline_parallel_size."
             )
+    elif name == "zero_1" and _is_told(module, attribute):
+        yield _told_zero(module, attribute, made)
     elif name == "overwrite_output_dir":
         yield overwrite(module, attribute, made)
     elif name in _GONE:
@@ -210,6 +212,21 @@ def _tensor_parallel(module: Module, attribute: ast.Attribute, made: Arguments |
     edit = Edit.replace(module.source.span(attribute), text)
     message = "The tensor parallel size is that of the launch line."
     yield Change(Outcome.REWRITTEN, attribute, message, (edit,), (SIZES,))
+
+
+def _is_told(module: Module, attribute: ast.Attribute) -> bool:
+    """Whether an attribute stands in a message of a script that shards its model."""
+    in_message = isinstance(module.parent(attribute), ast.FormattedValue) and module.is_placed(attribute)
+    return in_message and any(load.is_sharded for load in loads(module))
+
+
+def _told_zero(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Change:
+    """Whether the optimizer state is sharded."""
+    mark = quote(module, attribute)
+    text = f"{local_name(module, SIZES)}({size_text(module, made, attribute)})[{mark}fsdp_size{mark}] > 1"
+    message = "zero_1 sharded the optimizer state over the data parallel ranks; FSDP does."
+    edit = Edit.replace(module.source.span(attribute), text)
+    return Change(Outcome.REWRITTEN, attribute, message, (edit,), (SIZES,))
 
 
 def overwrite(module: Module, attribute: ast.Attribute, made: Arguments | None) -> Change:
@@ -265,6 +282,40 @@ def _to_own_field(module: Module, attribute: ast.Attribute, made: Arguments) -> 
 
 
 CASES = (
+    Case(
+        "whether the optimizer state is sharded, in a message",
+        """from optimum.neuron import NeuronTrainingArguments
+from optimum.neuron.models.training import NeuronModelForCausalLM
+
+args = NeuronTrainingArguments("out", tensor_parallel_size=2)
+model = NeuronModelForCausalLM.from_pretrained("my/model", args.trn_config)
+print(f"ZeRO-1: {args.zero_1}")
+""",
+        """from optimum.neuron import NeuronTrainingArguments
+from optimum.neuron.models.training import NeuronModelForCausalLM
+from neuron_shim import parallel_sizes
+
+args = NeuronTrainingArguments("out", tensor_parallel_size=2)
+model = NeuronModelForCausalLM.from_pretrained("my/model", args.trn_config)
+print(f"ZeRO-1: {parallel_sizes(tp_size=2)['fsdp_size'] > 1}")
+""",
+        (Outcome.REWRITTEN,),
+    ),
+    Case(
+        "the same where nothing is sharded",
+        """from optimum.neuron import NeuronTrainingArguments
+
+args = NeuronTrainingArguments("out")
+print(f"ZeRO-1: {args.zero_1}")
+""",
+        f"""from optimum.neuron import NeuronTrainingArguments
+
+args = NeuronTrainingArguments("out")
+# TODO(neuron-migrate NM150): {_GONE["zero_1"].removesuffix(".")}: {RULE.url}
+print(f"ZeRO-1: {{args.zero_1}}")
+""",
+        (Outcome.MANUAL,),
+    ),
     Case(
         "a configuration that only went to the model",
         """from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments

@@ -12,20 +12,20 @@ import ast
 from collections.abc import Iterator
 
 from neuron_codemods.data import Keyword, keywords
-from neuron_codemods.edits import Change, Edit
+from neuron_codemods.edits import Change, Edit, RemoveStatement
 from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.objects import ARGUMENTS, owner
 from neuron_codemods.training.parallel import quote, size_text, trains
-from neuron_codemods.values import arguments_of, is_copied, literal
+from neuron_codemods.values import UNKNOWN, arguments_of, is_copied, literal
 
 RULE = Rule(
     code="NM151",
     name="argument-name",
     summary='getattr(training_args, "zero_1"), training_args.zero_1 = ..., to_dict()["zero_1"].',
     url="https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments",
-    outcomes=(Outcome.REWRITTEN, Outcome.MANUAL),
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
 )
 
 SIZES = "neuron_shim.parallel_sizes"
@@ -78,8 +78,21 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
 
 def _target(module: Module, node: ast.expr) -> Iterator[Change]:
     """``training_args.x = ...``"""
-    if isinstance(node, ast.Attribute) and _is_arguments(module, node.value):
+    if not isinstance(node, ast.Attribute) or not _is_arguments(module, node.value):
+        return
+    row, statement = _row(node.attr), module.parent(node)
+    if row is not None and row.action == "drop" and _sets_a_literal(statement):
+        assert isinstance(statement, ast.Assign)
+        edit = RemoveStatement(statement)
+        yield Change(Outcome.REVIEW, node, f"{node.attr} goes: nothing reads it natively. {row.reason}", (edit,))
+    else:
         yield from _named(node, node.attr)
+
+
+def _sets_a_literal(statement: ast.AST | None) -> bool:
+    return (
+        isinstance(statement, ast.Assign) and len(statement.targets) == 1 and literal(statement.value) is not UNKNOWN
+    )
 
 
 def _subscripts(module: Module) -> Iterator[ast.Subscript]:
@@ -131,9 +144,9 @@ CASES = (
     ),
     Case(
         "set afterwards",
-        f"{_HEAD}args.use_xser = False\n",
-        f"{_HEAD}{_XSER}args.use_xser = False\n",
-        (Outcome.MANUAL,),
+        f"{_HEAD}args.use_xser = False\nargs.use_xser = decide()\n",
+        f"{_HEAD}{_XSER}args.use_xser = decide()\n",
+        (Outcome.REVIEW, Outcome.MANUAL),
     ),
     Case(
         "in their dictionary",

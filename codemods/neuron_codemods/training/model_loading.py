@@ -26,6 +26,7 @@ from neuron_codemods.training.precision import (
     may_be_half,
     may_use_bf16,
     must_say_bf16,
+    only_scores,
 )
 from neuron_codemods.values import (
     UNKNOWN,
@@ -151,7 +152,7 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
         text = f"{module.source.segment(found.value)} or {full}"
         yield Change(Outcome.REVIEW, found, message, (*edits, replace_value(load.call, found, text)))
         return
-    if not may_be_half(module, dtype) or load.is_lora or not load.is_trained:
+    if not may_be_half(module, dtype) or load.is_lora or not load.is_trained or only_scores(module):
         if load.is_lora and load.is_trained and may_be_half(module, dtype):
             message = (
                 "The frozen base keeps its dtype; PEFT keeps the adapters in float32, where they were cast with it."
@@ -323,6 +324,33 @@ model = NeuronModelForCausalLM.from_pretrained(
             Outcome.REVIEW,
             Outcome.REWRITTEN,
         ),
+    ),
+    Case(
+        "a model that only scores keeps its precision",
+        """import torch
+from optimum.neuron import NeuronTrainingArguments
+from optimum.neuron.models.training import NeuronModelForCausalLM
+
+args = NeuronTrainingArguments("out", bf16=True, tensor_parallel_size=8)
+model = NeuronModelForCausalLM.from_pretrained("my/model", args.trn_config, torch_dtype=torch.bfloat16)
+with torch.no_grad():
+    print(model(batch))
+""",
+        """import torch
+from optimum.neuron import NeuronTrainingArguments
+from optimum.neuron.models.training import NeuronModelForCausalLM
+from neuron_shim import parallel_sizes
+from transformers.distributed import DistributedConfig
+
+args = NeuronTrainingArguments("out", bf16=True, tensor_parallel_size=8)
+model = NeuronModelForCausalLM.from_pretrained(
+    "my/model",
+    dtype=torch.bfloat16,
+    distributed_config=DistributedConfig(**parallel_sizes(tp_size=8, model="my/model")),
+)
+with torch.no_grad():
+    print(model(batch))
+""",
     ),
     Case(
         "adapters are sharded by FSDP and their base stays bf16",

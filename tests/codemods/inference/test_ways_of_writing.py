@@ -85,6 +85,14 @@ REWRITTEN = {
         'm = A.from_pretrained("m", export=True, auto_cast="all", auto_cast_type=sys.argv[1])',
         'dtype={"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}[sys.argv[1]]',
     ),
+    "a cast that a condition chooses": (
+        'm = A.from_pretrained("m", export=True, auto_cast="all", auto_cast_type="bf16" if sys.argv else "fp32")',
+        'dtype="bfloat16" if sys.argv else "float32"',
+    ),
+    "a cast that a condition chooses, to one without a native form": (
+        'm = A.from_pretrained("m", export=True, auto_cast="all", auto_cast_type="tf32" if sys.argv else "fp32")',
+        '["tf32" if sys.argv else "fp32"]',
+    ),
     "a cast by one of several names": (
         'p.add_argument("--cast", choices=["f32", "f16", "bf16"])\n'
         'm = A.from_pretrained("m", export=True, auto_cast="all", auto_cast_type=p.parse_args().cast)',
