@@ -363,7 +363,7 @@ def _inserted(
 ) -> list[Edit]:
     """Insertions, those below a statement before those above the next; equal lines at one place are written once."""
     seen: set[tuple[ast.stmt, tuple[str, ...], bool]] = set()
-    result = []
+    result: list[Edit] = []
     for edit in sorted(edits, key=lambda edit: not edit.after):
         key = (edit.statement, edit.lines, edit.after)
         if key not in seen:
@@ -371,8 +371,8 @@ def _inserted(
             if edit.after:
                 inserted = statements.insert_after(module, edit.statement, edit.lines, unwrapped)
             else:
-                inserted = statements.insert_before(module, edit.statement, edit.lines)
-            result.append(_beside(inserted, removed))
+                inserted = [statements.insert_before(module, edit.statement, edit.lines)]
+            result += (_beside(each, removed) for each in inserted)
     return result
 
 

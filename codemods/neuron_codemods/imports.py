@@ -493,9 +493,9 @@ class Plan:
             if anchor is not None:
                 if _is_of_library(anchor) or _only_imports(anchor):
                     lines.insert(0, "")
-                self.edits.append(statements.insert_after(self.module, anchor, lines))
+                self.edits += statements.insert_after(self.module, anchor, lines)
             else:
-                self.edits.append(insert_at_top(self.module, lines))
+                self.edits += insert_at_top(self.module, lines)
 
     def _merge_into_hosts(self) -> None:
         """Add names to an import that the top of the file already has from the same native module."""
@@ -539,7 +539,7 @@ class Plan:
                 if inner and self._only_imports_between(host, site.statement):
                     site.fresh = [item for item in site.fresh if item not in inner]
                     lines = [line for text in self._from_lines(inner, "") for line in text.split("\n")]
-                    self.edits.append(statements.insert_after(self.module, host, lines))
+                    self.edits += statements.insert_after(self.module, host, lines)
 
     def _hosts(self) -> dict[str, ast.ImportFrom]:
         """The imports at the top of the file that names can be added to, by module: plainly written ones."""
@@ -596,7 +596,7 @@ class Plan:
             if first is not None:
                 self.edits.append(statements.insert_before(self.module, first, lines))
             else:
-                self.edits.append(insert_at_top(self.module, lines))
+                self.edits += insert_at_top(self.module, lines)
 
     def _groups(self) -> list[list[_Site]]:
         """Sites on neighbouring lines of one block, which are written as one sorted run of imports."""
@@ -872,7 +872,7 @@ def _is_of_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
-def insert_at_top(module: Module, lines: Sequence[str]) -> Edit:
+def insert_at_top(module: Module, lines: Sequence[str]) -> list[Edit]:
     """Lines at the top of a file without imports: below its docstring, above its first statement."""
     body = module.source.tree.body
     head = 1 if ast.get_docstring(module.source.tree, clean=False) is not None else 0
@@ -880,4 +880,4 @@ def insert_at_top(module: Module, lines: Sequence[str]) -> Edit:
         head += 1
     if head:
         return statements.insert_after(module, body[head - 1], ["", *lines])
-    return statements.insert_before(module, body[0], [*lines, ""])
+    return [statements.insert_before(module, body[0], [*lines, ""])]

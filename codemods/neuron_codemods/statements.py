@@ -104,24 +104,25 @@ def insert_before(module: Module, statement: ast.stmt, lines: Sequence[str]) -> 
 
 def insert_after(
     module: Module, statement: ast.stmt, lines: Sequence[str], unwrapped: Collection[ast.stmt] = ()
-) -> Edit:
+) -> list[Edit]:
     """Lines below a statement, at the indentation of the statement that starts its line.
 
-    In a block that is written behind its header (``if x: a = f()``) they follow on the same line, or the whole block
-    goes below the header where they cannot. Below the last
-    statement of one that is ``unwrapped`` they are indented as that will be.
+    Where another statement follows on the same line, or the block is written behind its header (``if x: a = f()``),
+    they follow on that line, or the line is broken where they cannot. Below the last statement of a block that is
+    ``unwrapped`` they are indented as that will be.
     """
     source = module.source
     block = module.block(statement)
-    while statement is not block[-1]:
-        following = block[module.index(statement) + 1]
-        if _starts_line(source, start_of(source, following)):
-            break
-        statement = following
+    following = block[module.index(statement) + 1 :]
+    shares = bool(following) and _share_line(source, statement, following[0])
     first = first_line_statement(module, statement)
-    if first not in block:
-        return _behind_header(source, block, lines)
-    offset = source.line_end(max(source.span(statement)[1] - 1, 0))
+    end = source.span(statement)[1]
+    if shares or first not in block:
+        parts = _simple_statements(lines)
+        if parts:
+            return [Edit.insert(end, "".join(f"; {part}" for part in parts))]
+        return _broken(module, block, end, start_of(source, following[0]) if shares else end, lines)
+    offset = source.line_end(max(end - 1, 0))
     indentation = source.indentation(start_of(source, first))
     for above in module.ancestors(first):
         if isinstance(above, ast.stmt) and above in unwrapped and source.span(above)[1] <= offset:
@@ -131,21 +132,35 @@ def insert_after(
     text = "".join(f"{indentation}{line}{newline}" if line else newline for line in lines)
     if offset == len(source.text) and not source.text.endswith(("\n", "\r")):
         text = newline + text[: -len(newline)]
-    return Edit.insert(offset, text)
+    return [Edit.insert(offset, text)]
 
 
-def _behind_header(source: Source, block: list[ast.stmt], lines: Sequence[str]) -> Edit:
-    """Lines at the end of a block that is written behind its header."""
+def _simple_statements(lines: Sequence[str]) -> list[str]:
+    """The statements in some lines, each on one; nothing if one of them has a block of its own."""
     text = "\n".join(lines)
-    added = ast.parse(text).body
-    (start, _), (_, end) = source.span(block[0]), source.span(block[-1])
-    if not any(hasattr(statement, "body") for statement in added):
-        parts = (ast.get_source_segment(text, statement) or "" for statement in added)
-        return Edit.insert(end, "".join("; " + re.sub(r"\s*\n\s*", " ", part) for part in parts))
-    newline = source.newline(start)
-    below = newline + source.indentation(start) + source.indentation_step
-    header = source.text.rindex(":", 0, start) + 1
-    return Edit(header, end, lambda text: below + below.join([text.lstrip(" \t\f\\\r\n"), *filter(None, lines)]))
+    statements = ast.parse(text).body
+    if any(hasattr(statement, "body") for statement in statements):
+        return []
+    return [re.sub(r"\s*\n\s*", " ", ast.get_source_segment(text, statement) or "") for statement in statements]
+
+
+def _broken(module: Module, block: list[ast.stmt], start: int, end: int, lines: Sequence[str]) -> list[Edit]:
+    """Lines in place of the semicolon between two statements, or behind the last; a block goes below its header."""
+    source = module.source
+    begin = start_of(source, block[0])
+    first = first_line_statement(module, block[0])
+    below = source.newline(begin) + source.indentation(start_of(source, first))
+    edits = []
+    if first is not block[0]:
+        below += source.indentation_step
+        edits.append(Edit.replace((source.text.rindex(":", 0, begin) + 1, begin), below))
+    closing = below if start < end else ""
+
+    def between(text: str) -> str:
+        known = text.removesuffix(below) if text.startswith(below) else ""
+        return known + "".join(below + line for line in lines if line) + closing
+
+    return [*edits, Edit(start, end, between)]
 
 
 def _first_inside(statement: ast.stmt) -> ast.stmt:

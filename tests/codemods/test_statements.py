@@ -42,7 +42,7 @@ def before(text: str) -> str:
 
 
 def after(text: str) -> str:
-    return transform(text, lambda module: [statements.insert_after(module, marked(module)[0], ["new()"])])
+    return transform(text, lambda module: statements.insert_after(module, marked(module)[0], ["new()"]))
 
 
 def unwrap(text: str) -> str:
@@ -165,11 +165,13 @@ INSERTED_AFTER = {
     "a comment below": ("gone\n# about a\na\n", "gone\nnew()\n# about a\na\n"),
     "a block": ("if a:\n    gone\nb\n", "if a:\n    gone\n    new()\nb\n"),
     "a block without a newline at the end": ("if a:\n\tgone", "if a:\n\tgone\n\tnew()"),
-    "a semicolon": ("gone; a\nb\n", "gone; a\nnew()\nb\n"),
-    "a semicolon in a block": ("if a:\n    gone; b; c\nd\n", "if a:\n    gone; b; c\n    new()\nd\n"),
+    "a semicolon": ("gone; a\nb\n", "gone; new(); a\nb\n"),
+    "a semicolon in a block": ("if a:\n    b; gone; return_; c\nd\n", "if a:\n    b; gone; new(); return_; c\nd\n"),
     "a one-line suite": ("if a: gone\nb\n", "if a: gone; new()\nb\n"),
-    "the first in a one-line suite": ("if a: gone; b\nc\n", "if a: gone; b; new()\nc\n"),
-    "a semicolon over two lines": ('gone; a = """\n"""\nb\n', 'gone; a = """\n"""\nnew()\nb\n'),
+    "the first in a one-line suite": ("if a: gone; b\nc\n", "if a: gone; new(); b\nc\n"),
+    "a semicolon over two lines": ('gone; a = """\n"""\nb\n', 'gone; new(); a = """\n"""\nb\n'),
+    "a semicolon behind the line": ("gone;\nb\n", "gone;\nnew()\nb\n"),
+    "a semicolon and a continuation": ("a; gone ;\\\n b; c\n", "a; gone; new() ;\\\n b; c\n"),
 }
 
 
@@ -199,9 +201,31 @@ def test_inserted_lines_take_the_newline_of_the_place() -> None:
 
 def test_blank_lines_are_not_indented() -> None:
     def edit(module: Module) -> list[edits.Edit]:
-        return [statements.insert_after(module, marked(module)[0], ["", "new()"])]
+        return statements.insert_after(module, marked(module)[0], ["", "new()"])
 
     assert transform("if a:\n    gone\n", edit) == "if a:\n    gone\n\n    new()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("gone; b\n", "gone\nif c:\n    d\nfor e in c:\n    f\nb\n"),
+        (
+            "if a: gone; return b\n",
+            "if a:\n    gone\n    if c:\n        d\n    for e in c:\n        f\n    return b\n",
+        ),
+        (
+            "class A:\n  def f(self): x; gone\n",
+            "class A:\n  def f(self):\n    x; gone\n    if c:\n        d\n    for e in c:\n        f\n",
+        ),
+    ],
+)
+def test_lines_with_blocks_break_the_line(text: str, result: str) -> None:
+    def edit(module: Module) -> list[edits.Edit]:
+        blocks = (["if c:", "    d"], ["for e in c:", "    f"])
+        return [each for lines in blocks for each in statements.insert_after(module, marked(module)[0], lines)]
+
+    assert transform(text, edit) == result
 
 
 # Unwrapping ---------------------------------------------------------------------------------------------------------
@@ -292,7 +316,7 @@ def test_lines_behind_an_unwrapped_block_are_indented_as_it_is() -> None:
     def edit(module: Module) -> list[edits.Edit]:
         outer, inner, last = module.names.statements
         added = statements.insert_after(module, last, ["e"], {outer, inner})
-        return [statements.unwrap(module, outer), statements.unwrap(module, inner), added]  # type: ignore[arg-type]
+        return [statements.unwrap(module, outer), statements.unwrap(module, inner), *added]  # type: ignore[arg-type]
 
     assert transform("with a:\n    with b:\n        c\n", edit) == "c\ne\n"
 

@@ -35,7 +35,7 @@ def body(migration: Migration) -> str:
     [
         (
             "loss.backward(); xm.optimizer_step(opt); xm.mark_step()\n",
-            "loss.backward(); average_gradients(opt)\nopt.step()\n",
+            "loss.backward(); average_gradients(opt); opt.step()\n",
         ),
         (
             "xm.optimizer_step(\n    opt,  # of the model\n    barrier=True,\n)\n",
