@@ -205,12 +205,9 @@ def _literal_mapping(module: Module, node: ast.expr) -> Holder | None:
     """``{...}`` or ``dict(...)`` behind a name that is bound once and only ever given to one ``**``."""
     if isinstance(node, ast.Name):
         binding = module.binding(node)
-        if binding is None or binding.value is None or len(binding.scope.bindings[binding.name]) != 1:
+        if binding is None or [reference.node for reference in module.references(binding)] != [node]:
             return None
-        if [reference.node for reference in module.references(binding)] != [node]:
-            return None
-        node = binding.value
-    mapping = mapping_literal(module, node)
+    mapping = mapping_behind(module, node)
     if mapping is None or (isinstance(mapping, ast.Call) and mapping.args):
         return None
     return mapping if all(item.arg is not None for item in named(mapping)) else None
@@ -221,6 +218,16 @@ def mapping_literal(module: Module, node: ast.expr) -> Holder | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
         return node if module.binding(node.func) is None else None
     return node if isinstance(node, ast.Dict) else None
+
+
+def mapping_behind(module: Module, node: ast.expr) -> Holder | None:
+    """``{...}`` or ``dict(...)``, also behind a name: one that is bound once, for else it may be another mapping."""
+    if isinstance(node, ast.Name):
+        binding = module.binding(node)
+        if binding is None or binding.value is None or len(binding.scope.bindings[binding.name]) != 1:
+            return None
+        node = binding.value
+    return mapping_literal(module, node)
 
 
 def is_copied(module: Module, node: ast.expr) -> bool:

@@ -12,7 +12,7 @@ from neuron_codemods.inference.flow import origins
 from neuron_codemods.inference.loads import Load, load_of
 from neuron_codemods.inference.uses import rewritten_loads
 from neuron_codemods.module import Module, once
-from neuron_codemods.values import keyword, mapping_literal, named
+from neuron_codemods.values import keyword, mapping_behind, named
 
 TEXT, OTHER = "tokenizer", "processor"
 _KINDS = re.compile(r"(Tokenizer(Fast)?|Processor|FeatureExtractor)$")
@@ -73,20 +73,12 @@ def _run(module: Module, call: ast.Call) -> tuple[ast.expr, Holder | None] | Non
     target = keyword(call, "target")
     if function in _THREADS and target is not None and (model := _generated(target.value)) is not None:
         mapping = keyword(call, "kwargs")
-        return model, _mapping(module, mapping.value) if mapping is not None else None
+        return model, mapping_behind(module, mapping.value) if mapping is not None else None
     first = call.args[0] if call.args else None
     if (model := _generated(first)) is not None:
         is_run = function in _RUNNERS or (isinstance(call.func, ast.Attribute) and call.func.attr == "submit")
         return model, call if is_run else None
     return None
-
-
-def _mapping(module: Module, node: ast.expr) -> Holder | None:
-    """``{...}`` or ``dict(...)``, also behind a name that is bound once."""
-    if isinstance(node, ast.Name):
-        binding = module.binding(node)
-        node = binding.value if binding is not None and binding.value is not None else node
-    return mapping_literal(module, node)
 
 
 def handed_on(module: Module) -> Iterator[tuple[ast.Attribute, Load]]:
@@ -131,7 +123,7 @@ _INPUTS = frozenset(
 
 def _through(module: Module, node: ast.expr, depth: int = 0) -> Iterator[ast.expr]:
     """What an input is taken out of: ``tokenizer(...)`` for ``tokenizer(...)["input_ids"]``."""
-    mapping = mapping_literal(module, node)
+    mapping = mapping_behind(module, node)
     bases = (
         [base for value in _inputs(mapping) for base in _bases(value)] if mapping is not None else list(_bases(node))
     )

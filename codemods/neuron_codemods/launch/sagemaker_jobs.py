@@ -23,7 +23,7 @@ from neuron_codemods.values import (
     constant,
     keyword,
     literal,
-    mapping_literal,
+    mapping_behind,
     named,
     remove_argument,
     rename_argument,
@@ -80,13 +80,7 @@ def _is_for_neuron(module: Module, call: ast.Call) -> bool:
 
 
 def _mapping(module: Module, given: ast.keyword | None) -> Holder | None:
-    """``{...}`` or ``dict(...)`` that an argument is, also behind a name that is bound once."""
-    node = given.value if given is not None else None
-    if isinstance(node, ast.Name):
-        binding = module.binding(node)
-        once = binding is not None and len(binding.scope.bindings[binding.name]) == 1
-        node = binding.value if binding is not None and once else None
-    return mapping_literal(module, node) if node is not None else None
+    return mapping_behind(module, given.value) if given is not None else None
 
 
 def _hyperparameters(module: Module, call: ast.Call) -> Iterator[Change]:
