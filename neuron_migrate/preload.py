@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from neuron_codemods import collect, migrate, registry
+from neuron_codemods import arguments, collect, migrate, registry
 from neuron_migrate import worker
 
-__all__ = ["collect", "migrate", "registry", "worker"]
+__all__ = ["arguments", "collect", "migrate", "registry", "worker"]  # arguments brings libcst
 
 registry.rules()

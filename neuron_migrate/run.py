@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,10 @@ from neuron_migrate.work import Job
 if TYPE_CHECKING:
     from neuron_codemods import ModuleFacts
 
-WORTH_A_POOL = 8
-"""Starting workers costs about as much as migrating this many files."""
+WORTH_A_POOL = 200_000
+"""Starting workers costs about as much as migrating this many bytes."""
+_BESIDE = 2_000
+"""What each file costs however small it is, as so many bytes more."""
 
 
 def run(
@@ -32,7 +34,7 @@ def run(
     if not work:
         yield from (entry for entry in entries if isinstance(entry, FileResult))
         return
-    workers = _workers(jobs, len(work))
+    workers = _workers(jobs, [len(job.hit.data) + _BESIDE for job in work])
     results = _serially(work, tick) if workers == 1 else _pooled(work, workers, tick)
     for entry in entries:
         yield entry if isinstance(entry, FileResult) else next(results)
@@ -68,10 +70,11 @@ def _shown(path: str) -> str:
     return path if shown.startswith(os.pardir) else shown
 
 
-def _workers(jobs: int | None, hits: int) -> int:
+def _workers(jobs: int | None, sizes: Sequence[int]) -> int:
     if jobs is None:
-        jobs = 1 if hits <= WORTH_A_POOL else _processors()
-    return min(jobs, hits)
+        beside_the_largest = sum(sizes) - max(sizes)  # a file has one worker: only the others can be shared out
+        jobs = 1 if beside_the_largest <= WORTH_A_POOL else _processors()
+    return min(jobs, len(sizes))
 
 
 def _processors() -> int:

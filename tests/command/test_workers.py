@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from neuron_migrate import run
+
 from .support import Project
 
 
@@ -44,3 +46,15 @@ def test_warnings_of_the_source_are_not_shown(project: Project) -> None:
     project.write({"a.py": r"x = '\d' + str(1 is 1) + Neuron__old" + "\n"})
     ended = project.run("a.py")
     assert (ended.status, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "workers"),
+    [([1_000_000, *[2_000] * 30], 1), ([1_000_000] * 3, 2), ([3_000] * 100, 2), ([5_000] * 30, 1), ([9_000_000], 1)],
+)
+def test_processes_are_worth_it_where_work_can_be_shared_out(
+    monkeypatch: pytest.MonkeyPatch, sizes: list[int], workers: int
+) -> None:
+    monkeypatch.setattr(run, "_processors", lambda: 2)
+    assert run._workers(None, sizes) == workers
+    assert run._workers(4, sizes) == min(4, len(sizes))
