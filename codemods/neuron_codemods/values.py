@@ -190,19 +190,21 @@ def is_parser(module: Module, call: ast.Call) -> bool:
 def mappings(module: Module, call: ast.Call) -> tuple[tuple[Holder, ...], tuple[ast.keyword, ...]]:
     """The mappings that a call takes arguments from: those that can be read and changed, and the others."""
     read: list[Holder] = []
-    unread = []
-    for item in call.keywords:
-        if item.arg is None:
-            mapping = _literal_mapping(module, item.value)
-            if mapping is not None:
-                read.append(mapping)
-            else:
-                unread.append(item)
+    unread: list[ast.keyword] = []
+    waiting = [item for item in call.keywords if item.arg is None]
+    while waiting:
+        item = waiting.pop(0)
+        mapping = _literal_mapping(module, item.value)
+        if mapping is None:
+            unread.append(item)
+        else:
+            read.append(mapping)
+            waiting += (inner for inner in named(mapping) if inner.arg is None)
     return tuple(read), tuple(unread)
 
 
 def _literal_mapping(module: Module, node: ast.expr) -> Holder | None:
-    """``{...}`` or ``dict(...)`` behind a name that is bound once and only ever given to one ``**``."""
+    """``{...}`` or ``dict(...)``, also behind a name that is bound once and only ever given to one ``**``."""
     if isinstance(node, ast.Name):
         binding = module.binding(node)
         if binding is None or [reference.node for reference in module.references(binding)] != [node]:
@@ -210,7 +212,11 @@ def _literal_mapping(module: Module, node: ast.expr) -> Holder | None:
     mapping = mapping_behind(module, node)
     if mapping is None or (isinstance(mapping, ast.Call) and mapping.args):
         return None
-    return mapping if all(item.arg is not None for item in named(mapping)) else None
+    if isinstance(mapping, ast.Dict) and any(
+        key is not None and not isinstance(literal(key), str) for key in mapping.keys
+    ):
+        return None
+    return mapping
 
 
 def mapping_literal(module: Module, node: ast.expr) -> Holder | None:

@@ -58,6 +58,21 @@ def test_entries_are_changed(before: str, after: str) -> None:
     assert migrated(f"NeuronTrainingArguments(**{before})\n") == f"NeuronTrainingArguments(**{after})\n"
 
 
+@pytest.mark.parametrize("merged", ["{**base, **more}", "dict(**base, **more)"])
+def test_mappings_that_are_merged_are_read(merged: str) -> None:
+    text = 'base = {{{}"seed": 1}}\nmore = {{"{}": "no"}}\noptions = {}\nNeuronTrainingArguments("o", **options)\n'
+
+    before = text.format('"use_xser": True, ', "evaluation_strategy", merged)
+    assert migrated(before) == text.format("", "eval_strategy", merged)
+
+
+def test_what_is_known_of_a_merged_mapping_is_changed_and_the_rest_is_for_a_person() -> None:
+    migration = migrate(HEAD + 'NeuronTrainingArguments(**{**other, "use_xser": True})\n')
+
+    assert "TrainingArguments(**{**other})" in migration.text
+    assert [finding.code for finding in migration.findings if finding.outcome.value == "manual"] == ["NM110"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -68,7 +83,7 @@ def test_entries_are_changed(before: str, after: str) -> None:
             'options = {"use_xser": True}\noptions = {}\nNeuronTrainingArguments(**options)\n', id="bound twice"
         ),
         pytest.param("NeuronTrainingArguments(**{key: True})\n", id="a computed key"),
-        pytest.param('NeuronTrainingArguments(**{**other, "use_xser": True})\n', id="a mapping in the mapping"),
+        pytest.param('NeuronTrainingArguments(**{**{key: True}, "seed": 1})\n', id="a computed key in a merged one"),
         pytest.param("NeuronTrainingArguments(**dict(other))\n", id="a copy"),
         pytest.param("def f(options):\n    NeuronTrainingArguments(**options)\n", id="a parameter"),
     ],
