@@ -103,6 +103,14 @@ def test_missing_stage(tree: Any) -> None:
     assert "mp_metadata_pp_rank_0.json is missing: there are 1 stages, up to 1." in refused(source)
 
 
+@pytest.mark.parametrize("name", ["plain", "pickled"])
+def test_metadata_missing(name: str, tree: Any) -> None:
+    source = tree(name)
+    for path in (source / "shards").glob("mp_metadata*"):
+        path.unlink()
+    assert refused(source).startswith(f"{source / 'shards'} has no mp_metadata_pp_rank_0.json (or .pt, up to 0.1.0)")
+
+
 def test_last_stage_missing(tree: Any) -> None:
     source = tree("stages")
     (source / "shards" / "mp_metadata_pp_rank_1.json").unlink()
@@ -484,6 +492,13 @@ def test_destination_exists(tree: Any) -> None:
     with pytest.raises(ExportError, match=r"exists and is not empty \(note is in it\)"):
         export_checkpoint(source, destination)
     assert [path.name for path in destination.iterdir()] == ["note"]
+
+
+def test_destination_inside_a_file(tree: Any) -> None:
+    source = tree("plain")
+    (source.parent / "file").touch()
+    with pytest.raises(ExportError, match=r"file is a file, so the destination .*model cannot be inside it"):
+        export_checkpoint(source, source.parent / "file" / "model")
 
 
 def test_several_files_at_once(tree: Any) -> None:

@@ -63,10 +63,12 @@ class Destination:
 
     def _check_space(self, needed: int) -> None:
         parent = next(folder for folder in self.path.parents if folder.exists())
+        if not parent.is_dir():
+            raise ExportError(f"{parent} is a file, so the destination {self.path} cannot be inside it.")
         free = shutil.disk_usage(parent).free
         if free < needed + MARGIN:
             raise ExportError(
-                f"The export needs {needed / 1e9:.2f} GB at {self.path}, but only {free / 1e9:.2f} GB are free there."
+                f"The export needs {needed / 1e9:.3g} GB at {self.path}, but only {free / 1e9:.3g} GB are free there."
             )
 
     @property

@@ -81,13 +81,12 @@ def ranks_of(files: Mapping[tuple[int, int], Path], stage: int, size: int, *, wh
     """
     for rank in range(size):
         if (rank, stage) not in files or not files[rank, stage].is_file():
-            known = files.get((rank, stage))
-            some = next(iter(files.values()))
-            where = known or some.parent
-            raise ExportError(
-                f"{f'{known} is' if known else f'The file of tensor-parallel rank {rank}, stage {stage}, is'} missing"
-                f"{'' if known else f' from {where}'}: there were {size} ranks ({why})."
+            missing = (
+                f"The file of tensor-parallel rank {rank}, stage {stage}, is missing beside {min(files.values())}"
             )
+            if (rank, stage) in files:
+                missing = f"{files[rank, stage]} is missing"
+            raise ExportError(f"{missing}: there were {size} ranks ({why}).")
     return [files[rank, stage] for rank in range(size)]
 
 
