@@ -529,6 +529,8 @@ def saved_config(model: Model, case: Case) -> dict[str, Any]:
         config["vocab_size"] = size * case.tp
     elif size % case.tp == 0 and case.layout == "dir":
         config["vocab_size"] = size // case.tp  # 0.0.15
+    elif case.layout not in ("flat", "ppflat"):
+        config["vocab_size"] = size // case.tp * case.tp  # 0.0.16 to 0.1.0
     return config
 
 
@@ -643,7 +645,7 @@ def adapter_state(model: Model, case: Case, targets: tuple[str, ...], rank: int 
         module, _, last = name.rpartition(".")
         owner, _, linear = module.rpartition(".")
         group = next((group for group in fused if linear in group), (linear,))
-        if last != "weight" or linear not in LINEARS or not set(group) & set(targets):
+        if last != "weight" or not set(group) & set(targets):
             continue
         key = f"{owner}.{group[0]}"
         if key not in shared:
@@ -772,7 +774,7 @@ def _adapter_before_0_2(model: Model, case: Case, adapter: State) -> tuple[Parts
             continue
         told[f"{prefix}.base_layer.{last}"] = what
         one, other = adapter[f"{prefix}.lora_A.weight"], adapter[f"{prefix}.lora_B.weight"]
-        row = linear in ("o_proj", "down_proj")
+        row = ROW.search(full) is not None
         parts.append((f"{prefix}.lora_A.weight", _columns(one, case.tp) if row else _same(one)))
         parts.append((f"{prefix}.lora_B.weight", _same(other) if row else _rows(other, case.tp)))
         told[f"{prefix}.lora_A.weight"] = _told(1 if row else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 from .generator import Model
@@ -19,6 +20,8 @@ def _settings(kind: str, kv_heads: int) -> tuple[str, dict[str, Any]]:
         "llama_tied": ("LlamaForCausalLM", {**decoder, "tie_word_embeddings": True}),
         "llama_biased": ("LlamaForCausalLM", {**decoder, "attention_bias": True}),
         "qwen3": ("Qwen3ForCausalLM", {**decoder, "tie_word_embeddings": True}),
+        "llama_odd": ("LlamaForCausalLM", {**decoder, "vocab_size": 61}),
+        "qwen3_wide": ("Qwen3ForCausalLM", {**decoder, "head_dim": 8}),
         "granite": (
             "GraniteForCausalLM",
             {
@@ -95,5 +98,5 @@ def described(kind: str, kv_heads: int = 8) -> Model:
     buffers = {}
     if kind == "llama":
         buffers = {f"model.layers.{n}.self_attn.rotary_emb.inv_freq": torch.ones(2) for n in range(2)}
-    short = kind.partition("_tied")[0].partition("_biased")[0]
+    short = re.sub("_(tied|biased|odd|wide)$", "", kind)
     return Model(short, state, config, ties, buffers)

@@ -9,13 +9,21 @@ from .generator import Case
 
 # Key/value heads of the models with 8 query heads, and the multipliers that fit them on so many ranks.
 GROUPED = ((2, 4, (None, 2)), (2, 8, (None, 4)), (4, 8, (None, 2)), (1, 2, (None,)), (1, 4, (None,)), (1, 8, (None,)))
-TARGETS = {
+DECODER_TARGETS = {
     "all": ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
     "attention": ("q_proj", "k_proj", "v_proj", "o_proj"),
     "query_value": ("q_proj", "v_proj"),
     "output": ("o_proj",),
     "mlp": ("gate_proj", "up_proj", "down_proj"),
     "down": ("down_proj",),
+}
+TARGETS = {
+    **DECODER_TARGETS,
+    "bert": ("query", "value", "dense"),
+    "roberta": ("query", "value", "dense"),
+    "gpt_neo": ("q_proj", "v_proj", "out_proj", "c_fc", "c_proj"),
+    "gpt_neox": ("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"),
+    "t5": ("q", "v", "o", "wi", "wo"),
 }
 
 
@@ -47,7 +55,8 @@ def spreads(kv_heads: int) -> Iterator[tuple[int, int | None]]:
 def in_json() -> Iterator[Run]:
     kinds = (
         *(("llama", heads) for heads in (8, 4, 2, 1)),
-        *(("llama_tied", 4), ("llama_biased", 2), ("qwen3", 2), ("qwen3", 8), ("granite", 2), ("granite", 8)),
+        *(("llama_tied", 4), ("llama_biased", 2), ("llama_biased", 8), ("qwen3", 2), ("qwen3", 8)),
+        *(("qwen3_wide", 2), ("qwen3_wide", 8), ("granite", 2), ("granite", 8)),
     )
     for kind, kv_heads in kinds:
         for tp, multiplier in spreads(kv_heads):
@@ -63,7 +72,8 @@ def in_json() -> Iterator[Run]:
 
 
 def before_0_2() -> Iterator[Run]:
-    decoders = (*(("llama", heads) for heads in (8, 4, 2, 1)), ("llama_tied", 8), ("mistral", 4), ("llama_biased", 2))
+    decoders = (*(("llama", heads) for heads in (8, 4, 2, 1)), ("llama_tied", 8), ("llama_odd", 8), ("mistral", 4))
+    decoders += (("llama_biased", 2),)
     others = tuple((kind, 8) for kind in ("bert", "roberta", "gpt_neo", "gpt_neox", "t5"))
     for layout in ("flat", "ppflat", "dir", "tpxser", "tpxser_gqa", "pt", "pt_fq"):
         for kind, kv_heads in (*decoders, *others):
@@ -78,11 +88,17 @@ def before_0_2() -> Iterator[Run]:
 
 
 def adapters() -> Iterator[Run]:
-    for kind, kv_heads in (("llama", 8), ("llama", 4), ("llama", 2), ("qwen3", 2), ("granite", 2)):
+    kinds = (*(("llama", heads) for heads in (8, 4, 2, 1)), ("llama_tied", 4), ("qwen3", 2), ("qwen3_wide", 2))
+    for kind, kv_heads in (*kinds, ("granite", 2)):
         for tp, multiplier in spreads(kv_heads):
-            for name in TARGETS if kind == "llama" else ("all", "query_value"):
+            for name in DECODER_TARGETS if kind == "llama" else ("all", "query_value"):
                 for pp, fuse, xser in ((1, False, True), (1, True, False), (2, False, False), (2, True, True)):
                     yield Run(kind, kv_heads, Case("json", tp, pp, multiplier, fuse, xser, name))
-    for tp in (1, 2, 4):
-        for name in TARGETS:
-            yield Run("llama", 4, Case("pt_fq", tp, xser=False, adapter=name))
+    for layout in ("pt", "pt_fq"):  # refused there where key/value heads are multiplied
+        for tp in (1, 2, 4):
+            for name in DECODER_TARGETS:
+                yield Run("llama", 4, Case(layout, tp, xser=False, adapter=name))
+            yield Run("mistral", 4, Case(layout, tp, xser=False, adapter="all"))
+        for tp in (1, 2, 4, 8):
+            for kind in ("bert", "roberta", "gpt_neo", "gpt_neox", "t5"):
+                yield Run(kind, 8, Case(layout, tp, xser=False, adapter=kind))
