@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+
+from neuron_shim.checkpoint import resume
 
 from .models import decoder
 from .processes import launch
@@ -97,6 +100,54 @@ def test_resumed_on_another_number_of_processes(train: Callable[..., Log], tmp_p
     assert agrees(resumed, whole, within=1e-4)
 
 
+@pytest.mark.slow
+def test_optimizer_that_trainer_saved(train: Callable[..., Log], tmp_path: Path) -> None:
+    """Or that was converted to the same; it is cut as the model is."""
+    whole = train("cut", "plain", DROPOUT="0")
+    shutil.rmtree(tmp_path / "cut" / "checkpoint-8")
+    shutil.rmtree(tmp_path / "cut" / "checkpoint-6")
+    resumed = train("cut", "resume", processes=2, DROPOUT="0")
+    assert agrees(resumed, whole, within=1e-4)
+
+
+class Layers(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.linear = torch.nn.LayerNorm(3), torch.nn.Linear(3, 2, bias=False)
+
+
+def stepped(*, trained: bool) -> tuple[Layers, torch.optim.Optimizer]:
+    """Groups as Trainer makes them, with one that is empty, as under LoRA."""
+    model = Layers()
+    groups = [
+        {"params": [model.linear.weight], "weight_decay": 0.1},
+        {"params": []},
+        {"params": list(model.norm.parameters())},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=1e-3 if trained else 1.0)
+    if trained:
+        model.linear(model.norm(torch.rand(4, 3))).sum().backward()
+        optimizer.step()
+    return model, optimizer
+
+
+def test_state_of_a_whole_model(tmp_path: Path) -> None:
+    _, trained = stepped(trained=True)
+    torch.save(trained.state_dict(), tmp_path / "optimizer.pt")
+    model, fresh = stepped(trained=False)
+    with resume._quiet(), resume._without_empty_groups(fresh):
+        resume._load_whole_state(model, fresh, tmp_path / "optimizer.pt")
+    saved, loaded = trained.state_dict(), fresh.state_dict()
+    assert [group["lr"] for group in loaded["param_groups"] if group["params"]] == [1e-3, 1e-3]
+    assert all(
+        torch.equal(loaded["state"][n][key], fields[key]) for n, fields in saved["state"].items() for key in fields
+    )
+    saved["param_groups"][0]["params"] = []
+    torch.save(saved, tmp_path / "optimizer.pt")
+    with pytest.raises(ValueError, match=r"optimizer.pt is of an optimizer of 2 parameters, but this one has 3\.$"):
+        resume._load_whole_state(model, fresh, tmp_path / "optimizer.pt")
+
+
 # --- refused
 
 
@@ -164,4 +215,6 @@ def test_checkpoint_that_is_not_whole(tmp_path: Path) -> None:
         trainer._load_from_checkpoint(str(last))
     assert trainer.loaded == []
     trainer._load_from_checkpoint(str(tmp_path / "checkpoint-10"))
-    assert trainer.loaded == [str(tmp_path / "checkpoint-10")]
+    (last / "optimizer.pt").touch()
+    trainer._load_from_checkpoint(str(last))
+    assert trainer.loaded == [str(tmp_path / "checkpoint-10"), str(last)]

@@ -1,7 +1,8 @@
 """A run that can be cut off and resumed:  [torchrun] train.py OUTPUT MODE STOP
 
-MODE: "fresh", "resume", or "control", which resumes everything but the optimizer. STOP: the step after which the run
-ends as if it were interrupted, or 0. The last line is the log: step, loss and gradient norm.
+MODE: "fresh", "plain", in which Trainer saves the optimizer itself, "resume", or "control", which resumes everything
+but the optimizer. STOP: the step after which the run ends as if it were interrupted, or 0. The last line is the log:
+step, loss and gradient norm.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def main(output: Path, mode: str, stop: int, *, lora: bool = False, dropout: flo
             max_steps=STEPS,
             per_device_train_batch_size=4 // int(os.environ.get("WORLD_SIZE", "1")),
             save_steps=2,
-            save_only_model=True,
+            save_only_model=mode != "plain",
             logging_steps=1,
             learning_rate=3e-2,
             report_to="none",
@@ -70,12 +71,13 @@ def main(output: Path, mode: str, stop: int, *, lora: bool = False, dropout: flo
         ),
         train_dataset=Samples(),
     )
-    trainer.add_callback(ResumeCallback(trainer))
+    if mode != "plain":
+        trainer.add_callback(ResumeCallback(trainer))
     if stop:
         trainer.add_callback(Stop(stop))
     if mode == "control":
         trainer._load_optimizer_and_scheduler = lambda checkpoint: None
-    trainer.train(resume_from_checkpoint=None if mode == "fresh" else True)
+    trainer.train(resume_from_checkpoint=mode not in ("fresh", "plain"))
     log = [entry for entry in trainer.state.log_history if "loss" in entry]
     return [(entry["step"], entry["loss"], float(entry["grad_norm"])) for entry in log]
 

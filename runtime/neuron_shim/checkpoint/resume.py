@@ -20,6 +20,7 @@ from transformers import TrainerCallback
 from neuron_shim.device import accelerator_kind
 
 OPTIMIZER = "optimizer_distributed"
+OPTIMIZER_OF_TRAINER = "optimizer.pt"
 SCHEDULER = "scheduler.pt"
 MARKER = "resume.json"
 _REPLACED = ("_load_from_checkpoint", "_load_optimizer_and_scheduler", "_load_rng_state", "_save_rng_state")
@@ -40,6 +41,9 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
     and, last, ``resume.json``: without it the checkpoint was interrupted while it was saved, and is refused with the
     name of the last one that is whole. What the run has seen of the data is skipped by Trainer itself
     (``skip_first_batches``), as is the state of other callbacks.
+
+    A folder with an ``optimizer.pt``, as Trainer writes it or ``neuron-shim export --optimizer`` makes it, is resumed
+    as well; each process then holds that state of the whole model while it takes its part.
 
     The output folder has to be one that all machines of the run share. One process, and a model that is not sharded,
     resume in the same way. Not verified on hardware: the random numbers of a Neuron device are saved through
@@ -110,7 +114,7 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
             _load_sharded(self._trainer.model, folder)
 
     def _check(self, folder: Path) -> None:
-        if (folder / MARKER).is_file():
+        if (folder / MARKER).is_file() or (folder / OPTIMIZER_OF_TRAINER).is_file():
             return
         whole = sorted(
             (path.parent for path in folder.parent.glob(f"checkpoint-*/{MARKER}")),
@@ -130,7 +134,10 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         folder = Path(checkpoint)
         optimizer = _plain(self._trainer.optimizer)
         with _quiet(), _without_empty_groups(optimizer):
-            load_optimizer_distributed(self._trainer.model, optimizer, str(folder / OPTIMIZER))
+            if (folder / MARKER).is_file():
+                load_optimizer_distributed(self._trainer.model, optimizer, str(folder / OPTIMIZER))
+            else:
+                _load_whole_state(self._trainer.model, optimizer, folder / OPTIMIZER_OF_TRAINER)
         self._trainer.lr_scheduler.load_state_dict(torch.load(folder / SCHEDULER, weights_only=True))
 
     def _load_rng(self, checkpoint: str | None) -> None:
@@ -147,6 +154,28 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
 def _plain(optimizer: Any) -> Any:
     """Without accelerate's wrapper."""
     return getattr(optimizer, "optimizer", optimizer)
+
+
+def _load_whole_state(model: Any, optimizer: Any, path: Path) -> None:
+    """The state of a whole model, in which parameters have numbers: Trainer numbers them as they are in its groups."""
+    import torch
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, set_optimizer_state_dict
+
+    saved = torch.load(path, map_location="cpu", weights_only=True)
+    known = {parameter: name for name, parameter in model.named_parameters()}
+    names = [known[parameter] for group in optimizer.param_groups for parameter in group["params"]]
+    numbers = [number for group in saved["param_groups"] for number in group["params"]]
+    if sorted(numbers) != list(range(len(names))):
+        raise ValueError(f"{path} is of an optimizer of {len(numbers)} parameters, but this one has {len(names)}.")
+    named = {
+        "state": {names[number]: fields for number, fields in saved["state"].items()},
+        "param_groups": [
+            {**group, "params": [names[number] for number in group["params"]]}
+            for group in saved["param_groups"]
+            if group["params"]
+        ],
+    }
+    set_optimizer_state_dict(model, optimizer, named, options=StateDictOptions(full_state_dict=True))
 
 
 @contextlib.contextmanager
