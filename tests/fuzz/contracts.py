@@ -23,6 +23,8 @@ from neuron_codemods.source import Source, Text
 from neuron_codemods.statements import start_of
 from neuron_migrate.documents import DocumentError, Migrated, python
 
+from .grammar import compiles
+
 
 @dataclass(frozen=True)
 class Violation:
@@ -52,7 +54,7 @@ def violations(text: str, settings: Settings) -> list[Violation]:
 
 
 def _refusal(text: str, error: SourceError | DocumentError) -> Iterator[Violation]:
-    if _compiles(text):
+    if compiles(text):
         yield Violation("what is Python is read", str(error))
     if error.line is not None and not 1 <= error.line <= text.count("\n") + text.count("\r") + 1:
         yield Violation("places are inside", f"{error} in line {error.line}")
@@ -74,32 +76,22 @@ def _broken(text: str, migrated: Migrated, settings: Settings) -> Iterator[Viola
         return
     if not migrated.findings:
         yield Violation("no change without a finding", _difference(text, after))
-    if _compiles(text) and not _compiles(after):
+    if compiles(text) and not compiles(after):
         yield Violation("the result compiles", "it does not")
         return
     before, then = Parts(body), Parts(after.removeprefix("\ufeff"))
     yield from _untouched(before, then, migrated.findings)
     yield from _suppressed(before, then)
-    if _compiles(text):  # pyflakes does not look into what it takes for an error
+    if compiles(text):  # pyflakes does not look into what it takes for an error
         yield from _flaked(before, then)
 
 
 def _names_a_stranger(before: str, after: str) -> bool:
     """Whether a program uses a module that it does not import and that the migrated one does: it is known now."""
-    if not (_compiles(before) and _compiles(after)):
+    if not (compiles(before) and compiles(after)):
         return False
     unknown, left = (_unknown(_flakes(Parts(text.removeprefix("\ufeff")))) for text in (before, after))
     return bool(unknown.keys() - left.keys())
-
-
-def _compiles(text: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(text, "program.py", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _difference(before: str, after: str) -> str:
@@ -165,6 +157,7 @@ def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iter
     names = _names_of(before, touched)
     missing: list[int] = []
     imported = {name for node in after.nodes for name in _imported(node)}
+    had, kept = Counter(before.tokens), Counter(after.tokens)
     matcher = SequenceMatcher(None, before.tokens, after.tokens, autojunk=False)
     for tag, i, j, _, _ in matcher.get_opcodes():
         if tag in ("delete", "replace"):
@@ -182,6 +175,8 @@ def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iter
             continue
         if before.tokens[index] == ("pass",):
             continue
+        if kept[before.tokens[index]] >= had[before.tokens[index]]:
+            continue  # one of several equal ones, which the comparison has matched otherwise
         yield Violation("no statement goes without a finding", f"line {first}: {' '.join(before.tokens[index])}")
     for index, node in enumerate(before.nodes):
         if bound := _imported(node):

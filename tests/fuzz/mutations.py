@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from neuron_codemods.source import Source, Text, parse_module
-from neuron_codemods.statements import string_lines
+from neuron_codemods.statements import start_of, string_lines
 
 from . import pieces
 
@@ -63,6 +63,20 @@ _AROUND = (
     "{IT: IT for k in {IT}}",
     "(IT\n.method(\n))",
     "list(map(lambda x: IT, y))",
+    "f'{f\"{IT}\"}'",
+    "f\"{IT:{width}} {'a'}\"",
+    'f"""\n{\n  IT\n}\n"""',
+    "'%s' % IT",
+    "[name for name in IT if name]",
+    "{name: (last := name) for name in [IT]}",
+    "(lambda given=IT: given)()",
+    "(lambda *given: IT)",
+    "[*IT, *(IT for _ in IT)]",
+    "IT if IT else (IT)",
+    "x[IT:IT]",
+    "-IT",
+    "IT < 1 < IT",
+    "(\\\nIT\\\n)",
     "'text'",
     "None",
 )
@@ -143,6 +157,21 @@ _HEADERS = (
     "try:\n    pass\nexcept* ValueError:",
     "async def wrapped():\n    async with a:",
     "if True: # comment\n\n",
+    "def outer():\n    def wrapped():",
+    "class Outer:\n    def method(self, *, model=None):",
+    "class Outer:\n    class Inner:",
+    "try:\n    pass\nexcept Exception as error:",
+    "try:\n    pass\nexcept Exception:\n    raise\nelse:",
+    "for a, (b, *c) in rows:\n    pass\nelse:",
+    "while True:\n    break\nelse:",
+    "if a: pass\nelif b:",
+    "with a as (b, c), d as e.f:",
+    "async def wrapped():\n    async for a in b:",
+    "def wrapped(model, args=None, /, *rest, device: 'str' = \"cpu\"):  # type: (...) -> None",
+    '@property\ndef wrapped(self) -> "Model":',
+    "def wrapped():\n    global model",
+    'def wrapped():\n    "Doc."',
+    'class Wrapped(Base):\n    """Doc."""\n    field: int = 1',
 )
 
 
@@ -280,6 +309,25 @@ def wrap_import(text: str, rng: random.Random) -> str:
             f"for _ in x: {statement}",
             f"{statement}\n\ndef shadows({name}, other={name}):\n    return {name}(1)",
             f"{statement}\n\ndef makes():\n    global {name}\n    {name} = 1",
+            f"def makes():\n    global {name}\n    {statement}",
+            f"def outer():\n    {statement}\n    def inner():\n        nonlocal {name}\n        {name} = 1",
+            f"try:\n    {statement}\nexcept ImportError:\n    raise\nfinally:\n    x = 1",
+            f"try:\n    import absent\nexcept ImportError:\n    {statement}\nelse:\n    {name} = absent",
+            f"if sys.version_info >= (3, 8):\n    {statement}\nelif x:\n    {name} = None\nelse:\n    {statement}",
+            f"if TYPE_CHECKING:\n    {statement}\nelse:\n    {name} = object",
+            f"try:\n    {statement}\n    HAS = True\nexcept (ImportError, OSError):\n    HAS = False",
+            f"{statement}\nother = {name}\nprint(other)",
+            f"{statement}\n[{name} for {name} in range(3)]",
+            f"{statement}\n\nclass {name}({name}):\n    pass",
+            f"{statement}\nfor {name} in {name}.x: pass",
+            f"{statement}\nwith open(x) as {name}: pass",
+            f"{statement}\n{name}: '{name}' = {name}",
+            f"{statement}; {statement}",
+            f"if flag: {statement}",
+            f"@decorated\ndef late():\n    {statement}\n    yield {name}",
+            f"{statement}\n__all__ += ['{name}']",
+            f"{statement}\n{name} = {name} if x else None",
+            f"{statement}  # type: ignore[import]",
         )
     )
     return text[:start] + new.replace("\n", f"\n{indentation}") + text[end:]
@@ -303,6 +351,17 @@ def rename_name(text: str, rng: random.Random) -> str:
         "été",
         "os",
         "dist",
+        "neuron_device",
+        "parallel_sizes",
+        "compile_static",
+        "send_to_device",
+        "DistributedConfig",
+        "TrainingArguments",
+        "AutoModelForCausalLM",
+        "SFTConfig",
+        "print",
+        "field",
+        "reduced",
     )
     new = rng.choice((*names, *taken))
     return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\w)", new, text)
@@ -327,6 +386,89 @@ def annotate(text: str, rng: random.Random) -> str:
     name = rng.choice(names)
     annotation = rng.choice((name, f"'{name}'", f"'list[{name}] | None'", f"Optional[{name}]", "int"))
     return _put(source, node.targets[0], f"{source.segment(node.targets[0])}: {annotation}")
+
+
+_ASSIGNED = (
+    "first = IT",
+    "(TO, second) = IT, 1",
+    "TO, *second = [IT]",
+    "self.TO = IT",
+    "given['TO'] = IT",
+    "if (TO := IT): pass",
+    "while TO := IT: break",
+    "TO: int = IT",
+    "TO = IT if flag else None",
+    "for TO in [IT]: pass",
+    "with IT as TO: pass",
+    "TO = first = IT",
+    "TO += IT",
+    "TO = (IT)",
+    "TO = \\\n    IT",
+    "TO = (  # why\n    IT\n)",
+    "TO = [IT]",
+    "TO = IT  # type: ignore",
+    "assert (TO := IT), 'said'",
+    "def TO(): return IT",
+    "TO = lambda: IT",
+    "del TO; TO = IT",
+    "print(IT)",
+)
+
+
+def assign_otherwise(text: str, rng: random.Random) -> str:
+    """Another way to bind a name to a value."""
+    source = Source(text)
+    node = rng.choice(
+        [n for n in ast.walk(source.tree) if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)]
+    )
+    target, value = source.segment(node.targets[0]), source.segment(node.value)
+    indentation = source.indentation(source.span(node)[0])
+    new = rng.choice(_ASSIGNED).replace("\n", f"\n{indentation}").replace("TO", target).replace("IT", value)
+    return _put(source, node, new)
+
+
+def alias_name(text: str, rng: random.Random) -> str:
+    """Another name for what an import binds, which some of its uses have."""
+    source = Source(text)
+    node = rng.choice([node for node in _imports(source) if node in source.tree.body and node.names[0].name != "*"])
+    name = (node.names[0].asname or node.names[0].name).partition(".")[0]
+    uses = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name) and n.id == name and rng.random() < 0.6]
+    given = rng.choice(
+        (f"other = {name}", f"other: 'type[{name}]' = {name}", f"def other(*a, **k): return {name}(*a, **k)")
+    )
+    given = rng.choice(
+        (given, f"class other({name}): pass", f"other = [{name}][0]", f"other = getattr({name}, 'x', {name})")
+    )
+    edits = [(*source.span(use), "other") for use in uses]
+    edits.append((source.line_end(source.span(node)[1] - 1), source.line_end(source.span(node)[1] - 1), f"{given}\n"))
+    for first, end, value in sorted(edits, reverse=True):
+        text = text[:first] + value + text[end:]
+    return text
+
+
+def decorate(text: str, rng: random.Random) -> str:
+    source = Source(text)
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    node = rng.choice([node for node in ast.walk(source.tree) if isinstance(node, kinds)])
+    start = source.line_start(start_of(source, node))
+    names = [n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name)]
+    line = rng.choice(
+        ("@decorated", "@a.b(1)  # why", "@(lambda f: f)", f"@{rng.choice(names)}", "@staticmethod", "@dataclass")
+    )
+    return f"{text[:start]}{source.indentation(start)}{line}\n{text[start:]}"
+
+
+def give_parameter(text: str, rng: random.Random) -> str:
+    """A parameter that is called as something else in the program is, or has it as its default."""
+    source = Source(text)
+    functions = [node for node in ast.walk(source.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    node = rng.choice(functions)
+    opening = text.index("(", source.span(node)[0])
+    names = sorted({n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name)})
+    name, other = rng.choice(names), rng.choice(names)
+    given = rng.choice((name, f"{name}: '{other}'", f"{name}={other}"))
+    separator = "" if text[opening + 1 :].lstrip().startswith(")") else ", "
+    return text[: opening + 1] + given + separator + text[opening + 1 :]
 
 
 def suppress(text: str, rng: random.Random) -> str:
@@ -414,6 +556,11 @@ ALL = (
     rename_name,
     quote_annotation,
     annotate,
+    assign_otherwise,
+    assign_otherwise,
+    alias_name,
+    decorate,
+    give_parameter,
     suppress,
     join_lines,
     splice,
