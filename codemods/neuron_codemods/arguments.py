@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from neuron_codemods.edits import CallEdit
+from neuron_codemods.source import parse_expression
 from neuron_codemods.spacing import Space, comments_only, join, plain_line
 
 _RETURN = re.compile(r"\r(?!\n)")
@@ -56,6 +57,11 @@ def edit_call(text: str, edit: CallEdit, *, column: int, indentation: str, unit:
     return re.sub(rf"(?<!\r){returns}", "\r", result) if returns else result
 
 
+def value_of(text: str) -> cst.BaseExpression:
+    """A value as it can stand behind ``name=``: in parentheses where it needs them (``a := b``, ``yield``)."""
+    return cst.parse_expression(text if parse_expression(text) is not None else f"({text})")
+
+
 def _longest(text: str, column: int) -> int:
     """The length of the longest line of a text that starts in a column."""
     return max(map(len, (" " * column + text).splitlines()), default=0)
@@ -92,7 +98,7 @@ def _without_returns(text: str, newline: str) -> tuple[str, str]:
 def _edit_values(call: cst.Call, edit: CallEdit) -> cst.Call:
     arguments = list(call.args)
     for index, text in edit.values:
-        arguments[index] = arguments[index].with_changes(value=cst.parse_expression(text))
+        arguments[index] = arguments[index].with_changes(value=value_of(text))
     for index, name in edit.renamed:
         equal = arguments[index].equal
         if not isinstance(equal, cst.AssignEqual):
@@ -156,7 +162,7 @@ def _add(call: cst.Call, added: Sequence[tuple[str, str]], unit: str, between: S
         index = _place(arguments)
         space = cst.SimpleWhitespace("")
         fresh = cst.Arg(
-            value=cst.parse_expression(text),
+            value=value_of(text),
             keyword=cst.Name(name),
             equal=cst.AssignEqual(whitespace_before=space, whitespace_after=space),
         )

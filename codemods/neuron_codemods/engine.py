@@ -368,12 +368,23 @@ def _inserted(
         key = (edit.statement, edit.lines, edit.after)
         if key not in seen:
             seen.add(key)
+            statement = _outermost(module, edit.statement, removed)
             if edit.after:
-                inserted = statements.insert_after(module, edit.statement, edit.lines, unwrapped)
+                inserted = statements.insert_after(module, statement, edit.lines, unwrapped)
             else:
-                inserted = [statements.insert_before(module, edit.statement, edit.lines)]
+                inserted = [statements.insert_before(module, statement, edit.lines)]
             result += (_beside(each, removed) for each in inserted)
     return result
+
+
+def _outermost(module: Module, statement: ast.stmt, removed: Sequence[Edit]) -> ast.stmt:
+    """The outermost statement around one that goes, or else the statement itself."""
+    found = statement
+    for above in module.ancestors(statement):
+        if isinstance(above, ast.stmt):
+            start, end = module.source.span(above)
+            found = above if any(gone.start <= start and end <= gone.end for gone in removed) else found
+    return found
 
 
 def _beside(edit: Edit, removed: Sequence[Edit]) -> Edit:

@@ -115,12 +115,17 @@ def is_unused(module: Module, binding: Binding) -> bool:
     return alone and not any(module.references(binding)) and why_wanted(module, binding) is None
 
 
+def is_exported(module: Module, binding: Binding) -> bool:
+    """Whether ``__all__`` holds the name of an import."""
+    return binding.scope.is_module and binding.name in module.names.exported
+
+
 def why_wanted(module: Module, binding: Binding) -> str | None:
     """Why the name that an import binds may be used where a renaming cannot reach."""
     name = binding.name
+    if is_exported(module, binding):
+        return f"__all__ exports {name}"
     if binding.scope.is_module:
-        if name in module.names.exported:
-            return f"__all__ exports {name}"
         if module.project.is_taken(module.path, name):
             return f"another file imports {name} from here"
         if PurePath(module.path).name == "__init__.py" and not any(module.references(binding)):
@@ -292,6 +297,11 @@ class Plan:
         site = self.site(self._before(change.node, change.binding) or statement)
         root = self._root(change.binding, native_module)
         plain = native_module if root == native_module else f"{native_module} as {root}"
+        use = Use(self.source.span(change.node)[0], change.node)
+        if root == native_module and not self._is_above(site.statement, use):
+            self.plain[native_module].append(use)
+            self._replace(change.node, f"{root}.{name}")
+            return
         if plain not in site.modules and not self._has_module(plain, site):
             site.modules.append(plain)
         self._replace(change.node, f"{root}.{name}")
@@ -339,11 +349,15 @@ class Plan:
         """Whether all uses of an imported module are rewritten, so that its import can go."""
         if binding not in self._gone:
             changed: set[ast.AST] = {change.node for change in self._changed[binding]}
-            self._gone[binding] = bool(changed) and all(
-                self._is_rewritten(reference, changed)
-                or self.module.is_served(reference, binding)
-                or self._is_anothers(reference, binding)
-                for reference in self.module.references(binding)
+            self._gone[binding] = (
+                bool(changed)
+                and not is_exported(self.module, binding)
+                and all(
+                    self._is_rewritten(reference, changed)
+                    or self.module.is_served(reference, binding)
+                    or self._is_anothers(reference, binding)
+                    for reference in self.module.references(binding)
+                )
             )
         return self._gone[binding]
 
@@ -781,7 +795,8 @@ def _written(module: Module, edit: AnyEdit) -> Iterator[Use]:
             yield Use(source.span(edit.call)[0], edit.call)
     elif isinstance(edit, InsertLines):
         if edit.after:
-            yield Use(_end(module, edit.statement), edit.statement)
+            shares = statements.shares_line(module, edit.statement)
+            yield Use(source.span(edit.statement)[1] if shares else _end(module, edit.statement), edit.statement)
         else:
             first = statements.first_line_statement(module, edit.statement)
             yield Use(source.line_start(statements.start_of(source, first)), edit.statement)

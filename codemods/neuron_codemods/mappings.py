@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from neuron_codemods.arguments import value_of
 from neuron_codemods.edits import CallEdit
 from neuron_codemods.spacing import Space, comments_only, join, plain_line
 
@@ -20,7 +21,7 @@ def edit_mapping(
     assert isinstance(mapping, cst.Dict)
     elements = list(mapping.elements)
     for index, value in edit.values:
-        elements[index] = elements[index].with_changes(value=cst.parse_expression(value))
+        elements[index] = elements[index].with_changes(value=value_of(value))
     for index, name in edit.renamed:
         elements[index] = elements[index].with_changes(key=_named(elements[index], name))
     mapping = _remove(mapping.with_changes(elements=elements), edit.removed)
@@ -63,7 +64,7 @@ def _add(mapping: cst.Dict, name: str, value: str) -> cst.Dict:
     keys = [element.key for element in elements if isinstance(element, cst.DictElement)]
     quotes = [key.quote for key in keys if isinstance(key, cst.SimpleString)]
     quote = quotes[-1] if quotes else '"'
-    fresh = cst.DictElement(cst.SimpleString(f"{quote}{name}{quote}"), cst.parse_expression(value))
+    fresh = cst.DictElement(cst.SimpleString(f"{quote}{name}{quote}"), value_of(value))
     if not elements:
         return mapping.with_changes(elements=[fresh])
     between = mapping.lbrace.whitespace_after if len(elements) == 1 else _space_after(mapping, 0)

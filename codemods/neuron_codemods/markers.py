@@ -136,12 +136,16 @@ def _owners(module: Module) -> tuple[list[int], dict[int, tuple[int, int]]]:
 
 def header_end(statement: ast.stmt) -> int:
     """The last line of a statement, or of the header of a compound one."""
-    if isinstance(statement, ast.Match):
-        return statement.subject.end_lineno or statement.lineno
-    body = getattr(statement, "body", None)
-    if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
-        return max(statement.lineno, body[0].lineno - 1)
-    return statement.end_lineno or statement.lineno
+    body = getattr(statement, "cases" if isinstance(statement, ast.Match) else "body", None)
+    if not isinstance(body, list):
+        return statement.end_lineno or statement.lineno
+    inner = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    head = (
+        node for child in ast.iter_child_nodes(statement) if not isinstance(child, inner) for node in ast.walk(child)
+    )
+    ends = (getattr(node, "end_lineno", None) or 0 for node in head)
+    first = getattr(body[0], "lineno", 0)  # a case has no place
+    return max(statement.lineno, first - 1, *ends)
 
 
 def _is_comment(source: Source, line: int) -> bool:

@@ -114,7 +114,7 @@ def insert_after(
     source = module.source
     block = module.block(statement)
     following = block[module.index(statement) + 1 :]
-    shares = bool(following) and _share_line(source, statement, following[0])
+    shares = shares_line(module, statement)
     first = first_line_statement(module, statement)
     end = source.span(statement)[1]
     if shares or first not in block:
@@ -167,6 +167,12 @@ def _first_inside(statement: ast.stmt) -> ast.stmt:
     """The first statement of the block of a compound statement."""
     body: list[ast.stmt] = statement.body  # type: ignore[attr-defined]
     return body[0]
+
+
+def shares_line(module: Module, statement: ast.stmt) -> bool:
+    """Whether another statement of its block follows behind a semicolon."""
+    following = module.block(statement)[module.index(statement) + 1 :]
+    return bool(following) and _share_line(module.source, statement, following[0])
 
 
 def remove(module: Module, statements: Iterable[ast.stmt], commented: Collection[ast.stmt] = ()) -> list[Edit]:
@@ -332,8 +338,12 @@ def _unwrapped(text: str, indentation: str, branch: str) -> str:
     if source.line_start(body_start) <= colon.start:
         return text[body_start:body_end] + behind
     comment = line.strip()
+    body = body[blank.end() :] if (blank := _BLANK.match(body)) else body
     kept = f"{comment}{newline}{indentation}" if comment else ""
     return kept + _dedent(body, indentation) + behind
+
+
+_BLANK = re.compile(r"([ \t\f]*(\r\n|\r|\n))+")
 
 
 def _split_line(text: str) -> tuple[str, str, str]:

@@ -252,7 +252,7 @@ UNWRAPPED = {
         "# why\n# above\nb  # behind\n\n# between\nc\n",
     ),
     "comments to the left": ("with a:\n# left\n    b\n  # less\n    c\n", "# left\nb\n# less\nc\n"),
-    "blank lines": ("with a:\n\n    b\n\n\n    c\n", "\nb\n\n\nc\n"),
+    "blank lines": ("with a:\n\n    b\n\n\n    c\n", "b\n\n\nc\n"),
     "a string over several lines": (
         'with a:\n    b = """\n    kept\n  kept\nkept\n    """\n    c\n',
         'b = """\n    kept\n  kept\nkept\n    """\nc\n',

@@ -30,6 +30,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, imported, star_uses, without_native
 from neuron_codemods.scopes import Binding
+from neuron_codemods.source import Text
 from neuron_codemods.values import UNKNOWN, literal
 
 RULE = Rule(
@@ -137,7 +138,8 @@ def _fitted(module: Module, statement: ast.stmt, lines: list[str]) -> Iterator[s
             yield indent + text
             continue
         arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
-        yield indent + text[: min(argument.col_offset for argument in arguments)]
+        first = min(Text(text).span(argument)[0] for argument in arguments)
+        yield indent + text[:first]
         yield from (f"{indent}{unit}{ast.get_source_segment(text, argument)}," for argument in arguments)
         yield f"{indent})"
 

@@ -35,7 +35,7 @@ def reached(module: Module, accepts: Callable[[Symbol], bool]) -> Iterator[Named
     for binding, symbol in imported(module):
         if accepts(symbol):
             nodes = (reference.node for reference in module.references(binding))
-            uses = tuple(node for node in nodes if module.binding(node) in (None, binding))  # not those of a twin
+            uses = tuple(node for node in nodes if _is_seen(module, binding, node))
             yield Named(symbol, binding.node, RenameImport(binding, symbol.native), uses, binding)
     for owner, node, symbol in attributes(module):
         if accepts(symbol):
@@ -43,6 +43,12 @@ def reached(module: Module, accepts: Callable[[Symbol], bool]) -> Iterator[Named
     for statement, name, symbol in star_uses(module):
         if accepts(symbol):
             yield Named(symbol, name, RenameStar(name, symbol.native, statement), (name,))
+
+
+def _is_seen(module: Module, binding: Binding, use: ast.Name) -> bool:
+    """Whether a use sees this import, and not another thing that is imported under the same name."""
+    seen = module.binding(use)
+    return seen is None or seen.qualified == binding.qualified
 
 
 @dataclass(frozen=True, eq=False)

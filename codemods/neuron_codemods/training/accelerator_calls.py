@@ -149,9 +149,10 @@ def _sharded(module: Module) -> Load | None:
 
 
 def _can_hold_lines(module: Module, statement: ast.stmt) -> bool:
-    return isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)) and not isinstance(
-        module.parent(statement), ast.ClassDef
-    )
+    """Whether lines above a statement are run as often as the call in it."""
+    kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.With, ast.If, ast.For, ast.Assert)
+    is_once = isinstance(statement, kinds) and not module.is_elif(statement)
+    return is_once and not isinstance(module.parent(statement), ast.ClassDef)
 
 
 def _free(module: Module) -> str:

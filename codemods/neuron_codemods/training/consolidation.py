@@ -83,7 +83,7 @@ def _argument(module: Module, call: ast.Call, index: int) -> str:
 
 def _imports(module: Module, gone: set[ast.AST]) -> Iterator[Change]:
     """The import goes with the last call; beside a call that is marked it needs no marker of its own."""
-    called = {call.func for call in module.calls}
+    called = {call.func for call in module.calls} - gone
     for change in erased(module, NAMES, gone):
         if change.outcome is not Outcome.MANUAL or not _is_marked(module, change.node, called):
             yield change

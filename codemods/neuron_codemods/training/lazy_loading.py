@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_codemods.edits import AnyEdit, Change, Edit, EraseAttribute, EraseImport, Unwrap
+from neuron_codemods.imports import why_wanted
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import attributes, imported
@@ -48,7 +49,7 @@ def check(module: Module) -> Iterator[Change]:
             continue
         calls = [module.parent(reference.node) for reference in module.references(binding)]
         left = [call for call in calls if call not in unwrapped]
-        if not left:
+        if not left and why_wanted(module, binding) is None:
             message = f"The import of {LAZY_LOAD} is erased: its blocks are unwrapped."
             yield Change(Outcome.REWRITTEN, binding.node, message, (EraseImport(binding),))
         else:

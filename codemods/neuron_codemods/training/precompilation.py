@@ -109,12 +109,23 @@ def _default(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and len(node.args) > 1 and literal(node.args[1]) not in (None, "", False)
 
 
+def _binds_for_others(module: Module, statement: ast.If, branch: list[ast.stmt]) -> bool:
+    """Whether names that only a branch binds are used outside of it."""
+    inside = {node for item in branch for node in ast.walk(item)}
+    scope = module.scope(statement)
+    names = [name for name, found in scope.bindings.items() if all(binding.statement in inside for binding in found)]
+    uses = (use for name in names for use in module.names.references.get(name, ()) if use.node not in inside)
+    return any(use.scope.home(use.name) is scope for use in uses)
+
+
 def _fold(module: Module, statement: ast.If) -> tuple[AnyEdit, ...] | None:
     """The edits that leave only the branch that trains; None where the statement cannot be folded in place."""
     holds = _holds(module, statement.test)
     parent = module.parent(statement)
     if holds is None or (isinstance(parent, ast.If) and statement in parent.orelse and module.is_elif(statement)):
         return None
+    if _binds_for_others(module, statement, statement.orelse if holds else statement.body):
+        return (Edit.replace(module.source.span(statement.test), str(holds)),)
     if holds:
         return (Unwrap(statement),)
     if not statement.orelse:
@@ -127,6 +138,24 @@ def _fold(module: Module, statement: ast.If) -> tuple[AnyEdit, ...] | None:
 
 
 CASES = (
+    Case(
+        "a name that only the branch binds",
+        """import os
+from optimum.neuron import NeuronTrainer
+
+if os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY") == "1":
+    max_steps = 10
+print(max_steps)
+""",
+        """import os
+from optimum.neuron import NeuronTrainer
+
+if False:
+    max_steps = 10
+print(max_steps)
+""",
+        (Outcome.REWRITTEN,),
+    ),
     Case(
         "fewer steps while graphs were extracted",
         """import os

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from neuron_codemods.edits import Change, EraseImport
-from neuron_codemods.imports import must_keep_name
+from neuron_codemods.imports import is_exported, must_keep_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
@@ -40,7 +40,7 @@ def check(module: Module) -> Iterator[Change]:
     followed = {_root(use.node) for use in uses.all_uses(module)}
     for binding in uses.bindings(module):
         names = {reference: module.resolve(reference.node) or "" for reference in module.references(binding)}
-        if not any(map(is_stack, names.values())):
+        if not any(map(is_stack, names.values())) or is_exported(module, binding):
             yield from _unused(module, binding)
         for reference, name in names.items():
             if reference.node not in followed and is_stack(name) and name.partition(".")[0] not in _NATIVE_TOO:
@@ -84,7 +84,8 @@ def _unused(module: Module, binding: Binding) -> Iterator[Change]:
     name = _name(binding)
     if name.partition(".")[0] in _NATIVE_TOO and name != _NATIVE and find(name) is None:
         return
-    if must_keep_name(module, binding) is not None and len(binding.scope.bindings[binding.name]) == 1:
+    alone = len(binding.scope.bindings[binding.name]) == 1
+    if is_exported(module, binding) or (alone and must_keep_name(module, binding) is not None):
         yield Change(Outcome.MANUAL, binding.node, f"Delete the import of {name}, and what takes it from here.")
         return
     if not all(other.is_import and uses.is_stack_import(other) for other in binding.scope.bindings[binding.name]):

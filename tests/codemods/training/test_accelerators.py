@@ -80,7 +80,7 @@ def test_rewritten(before: str, after: str) -> None:
         ("NeuronAccelerator(deepspeed_plugin=plugin)\n", "deepspeed_plugin: accelerate refuses"),
         ("NeuronAccelerator(1, 2, 3, 4, 5, 6)\n", "Arguments of Accelerator by position"),
         ("NeuronAccelerator(*options)\n", "Arguments of Accelerator by position"),
-        (f"{LOAD}if NeuronAccelerator(trn_config=config):\n    pass\n", "trn_config: pass parallelism_config="),
+        (f"{LOAD}while NeuronAccelerator(trn_config=config):\n    pass\n", "trn_config: pass parallelism_config="),
         (f"{LOAD}class A:\n    made = NeuronAccelerator(trn_config=config)\n", "trn_config: pass parallelism_config="),
         (
             "def load(args):\n"
