@@ -285,4 +285,7 @@ def test_extras_of_poetry_that_list_what_goes_are_for_a_person() -> None:
     migration = migrate_text("pyproject", text)
     marked = [line for before, line in pairwise(migration.text.splitlines()) if before.startswith("# TODO")]
     assert marked == ['neuron = ["optimum-neuron"]', 'old = ["pandas", "torch-xla"]']
+    assert "Name torch-neuronx, neuronx-cc, nki, accelerate instead of optimum-neuron in this list" in migration.text
+    assert "Take torch-xla out of this list" in migration.text
+    assert 'torch-neuronx = { version = "==2.14.*", optional = true }\n' in migration.text
     assert migrate_text("pyproject", migration.text).text == migration.text

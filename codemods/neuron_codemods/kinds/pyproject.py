@@ -36,6 +36,7 @@ _TABLES = (
 )
 """Where each requirement is a key of a table: as Poetry and Pipenv have them."""
 
+_OPTIONAL = re.compile(r"\boptional\s*=\s*true\b")
 _PYTHONS = (re.compile(r"project\.requires-python"), re.compile(r"tool\.poetry\.dependencies\.python"))
 _QUOTED = re.compile(r"""(["'])(.*)\1""", re.DOTALL)
 
@@ -127,7 +128,8 @@ class Pyproject(Parsed):
         if not new:
             return Edit.delete((self.line_start(start), self.line_end(end)))
         newline = self.newline(start) + self.indentation(start)
-        return Edit.replace((start, end), newline.join(map(_as_pair, new)))
+        optional = _OPTIONAL.search(self.text, start, end) is not None
+        return Edit.replace((start, end), newline.join(_as_pair(each, optional=optional) for each in new))
 
     def _elements(self) -> Iterator[Element]:
         for path, pair in self._pairs():
@@ -213,17 +215,19 @@ def _as_pep440(version: str) -> str:
     return ",".join(clauses)
 
 
-def _as_pair(requirement: str) -> str:
+def _as_pair(requirement: str, *, optional: bool) -> str:
     """A requirement as a key with a value."""
     named = re.match(r"([\w.-]+)(?:\[([^\]]*)\])?([^;]*)(?:;\s*(.*))?$", requirement)
     assert named is not None
     name, extras, version, marker = named.groups()
     version = version.strip() or "*"
-    if not extras and not marker:
+    if not (extras or marker or optional):
         return f'{name} = "{version}"'
     said = [f'version = "{version}"']
     if extras:
         said.append(f"extras = [{', '.join(_quoted(each.strip(), chr(34)) for each in extras.split(','))}]")
     if marker:
         said.append(f"markers = {_quoted(marker, chr(39))}")
+    if optional:
+        said.append("optional = true")
     return f"{name} = {{ {', '.join(said)} }}"

@@ -44,10 +44,12 @@ def check(file: Pyproject, project: Project) -> Iterator[Change]:
     for decision in decisions:
         yield Change(decision.outcome, decision.entry.span, decision.message, edits.get(decision.entry, ()))
     left = {_name(new) for each in decisions for new in each.new or ()}
-    gone = {_name(each.entry.text) for each in decisions if each.new is not None} - left
+    gone = {_name(each.entry.text): each.new for each in decisions if each.new is not None}
     for name, span in file.extras:
-        if name in gone:
-            message = f"Change this list with the requirements: {name} is not among them any more."
+        if name in gone and name not in left:
+            instead = ", ".join(map(_name, gone[name]))
+            task = f"Name {instead} instead of {name} in this list" if instead else f"Take {name} out of this list"
+            message = f"{task}: {name} is no requirement any more."
             yield Change(Outcome.MANUAL, span, message)
     if not any(decision.new for decision in decisions):
         return

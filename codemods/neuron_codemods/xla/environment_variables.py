@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterator
 
 from neuron_codemods.data.variables import FLAGS, Variable, is_off, variable
-from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement
+from neuron_codemods.edits import AnyEdit, Change, Edit, Holder, RemoveStatement
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.values import literal, remove_argument
+from neuron_codemods.values import literal, named, remove_argument
 from neuron_codemods.xla import evidence
 from neuron_codemods.xla.writing import is_whole
 
@@ -147,8 +147,27 @@ def _keywords(module: Module) -> Iterator[Change]:
                 outcome = Outcome.REVIEW if row.is_read and row.outcome == Outcome.REVIEW.value else Outcome.MANUAL
                 yield Change(outcome, item.value, message)
             else:
-                edit = remove_argument(call, item)
+                edit = _out_of_update(module, call, item)
                 yield Change(row.gone(literal(item.value)), item.value, _gone(row, item.arg, message), (edit,))
+
+
+def _out_of_update(module: Module, holder: Holder, item: ast.keyword) -> AnyEdit:
+    """Take one variable out of ``os.environ.update(...)``, or the statement away where all of them go."""
+    call = module.parent(holder) if isinstance(holder, ast.Dict) else holder
+    statement = module.parent(call) if isinstance(call, ast.Call) else None
+    if isinstance(call, ast.Call) and isinstance(statement, ast.Expr):
+        others = [given for given in (*call.args, *call.keywords) if given is not holder]
+        entries = list(named(holder))
+        if others == (entries if holder is call else []) and all(_goes(module, entry) for entry in entries):
+            return RemoveStatement(statement)
+    return remove_argument(holder, item)
+
+
+def _goes(module: Module, entry: ast.keyword) -> bool:
+    row = variable(entry.arg) if entry.arg else None
+    if row is None or not entry.arg or row.is_kept or row.native or _is_of_one_process(module, entry.arg):
+        return False
+    return is_off(literal(entry.value)) or not row.is_manual
 
 
 def _change(
@@ -182,7 +201,7 @@ def _change(
         mapping = module.parent(constant)
         assert isinstance(mapping, ast.Dict)
         entry = _entry(mapping, constant)
-        edit = remove_argument(mapping, entry)
+        edit = _out_of_update(module, mapping, entry)
     elif statement is not None:
         edit = RemoveStatement(statement)
     else:
