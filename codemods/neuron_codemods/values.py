@@ -438,9 +438,11 @@ def is_plain(node: ast.AST | None) -> bool:
 
 
 def dtype_text(module: Module, name: str, at: ast.AST) -> str:
-    """``torch.float32`` where torch is at hand, else the string that means the same."""
-    torch = module.import_at("torch", at)
-    return f'"{name}"' if torch is None else f"{torch.name}.{name}"
+    """``torch.float32`` where torch is at hand, or its own name, else the string that means the same."""
+    torch, own = module.import_at("torch", at), module.import_at(f"torch.{name}", at)
+    if torch is not None:
+        return f"{torch.name}.{name}"
+    return f'"{name}"' if own is None else own.name
 
 
 def visible(module: Module, node: ast.expr, at: ast.AST) -> bool:

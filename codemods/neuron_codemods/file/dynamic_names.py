@@ -1,7 +1,8 @@
 """Reports names of Optimum Neuron that only appear as text.
 
 `importlib.import_module("optimum.neuron")`, `mock.patch("optimum.neuron.NeuronTrainer")` and `getattr(module, "Name")`
-reach the package without an import statement, so nothing can be rewritten safely. Nor can a program that is a text:
+reach the package without an import statement, so nothing can be rewritten safely, and `version("optimum-neuron")` of
+`importlib.metadata` fails where it is not installed. Nor can a program that is a text:
 one that a script writes to a file, or hands to another interpreter.
 
 https://huggingface.co/docs/optimum-neuron
@@ -36,6 +37,14 @@ _PROGRAM = (
 )
 
 
+_DISTRIBUTIONS = ("optimum-neuron", "optimum_neuron")
+_VERSION_OF = frozenset(
+    f"{package}.{function}"
+    for package in ("importlib.metadata", "importlib_metadata")
+    for function in ("version", "distribution", "metadata", "requires")
+) | {"pkg_resources.get_distribution"}
+
+
 def check(module: Module) -> Iterator[Change]:
     for constant in module.names.strings:
         text = constant.value
@@ -47,11 +56,31 @@ def check(module: Module) -> Iterator[Change]:
         ):
             message = f'"{text}" reaches Optimum Neuron by its name in a string: replace it by hand.'
             yield Change(Outcome.MANUAL, constant, message)
+        elif text in _DISTRIBUTIONS and _asks_for_version(module, constant):
+            message = (
+                f"{text} is not installed natively, so this raises an error: ask for transformers or torch-neuronx."
+            )
+            yield Change(Outcome.MANUAL, constant, message)
         elif isinstance(text, str) and _IMPORT.search(text) and not isinstance(module.parent(constant), ast.Expr):
             yield Change(Outcome.MANUAL, constant, _PROGRAM)
 
 
+def _asks_for_version(module: Module, constant: ast.Constant) -> bool:
+    above = module.parent(constant)
+    return isinstance(above, ast.Call) and module.resolve(above.func) in _VERSION_OF
+
+
 CASES = (
+    Case(
+        "the version of the package",
+        'import importlib.metadata as m\n\nprint(m.version("optimum-neuron"))\n',
+        "import importlib.metadata as m\n\n"
+        "# TODO(neuron-migrate NM005): optimum-neuron is not installed natively, so this raises an error: ask for "
+        "transformers or torch-neuronx: https://huggingface.co/docs/optimum-neuron\n"
+        'print(m.version("optimum-neuron"))\n',
+        (Outcome.MANUAL,),
+    ),
+    Case("the package in a message", 'print("optimum-neuron", version("optimum-neuron"))\n'),
     Case("a message", 'print("optimum.neuron is gone")\n'),
     Case("a list of words", 'names = ["optimum.neuron"]\n'),
     Case(

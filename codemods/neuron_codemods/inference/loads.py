@@ -208,6 +208,13 @@ def known(module: Module, given: Given | None) -> object:
 # Reading one call -------------------------------------------------------------------------------------------------
 
 
+_POSITIONAL = "pass the arguments by keyword, one by one, and run neuron-migrate again."
+_TRAINS = (
+    "this class was for inference, and only the one of optimum.neuron.models.training takes a trn_config. Import that "
+    "one, and run neuron-migrate again."
+)
+
+
 def _read(module: Module, call: ast.Call) -> Load | None:
     function = call.func
     if not isinstance(function, ast.Attribute) or function.attr not in LOADERS:
@@ -229,8 +236,13 @@ def _read(module: Module, call: ast.Call) -> Load | None:
             if item.arg is not None and (holder is not config or item.arg not in MODEL_KEYWORDS):
                 settings.setdefault(item.arg, Given(holder, item))
     if any(isinstance(argument, ast.Starred) for argument in call.args) or len(call.args) > 1:
-        problem = problem or Problem(call, "pass the arguments by keyword, one by one, and run neuron-migrate again.")
+        problem = problem or Problem(call, _TRAINS if _is_for_training(call) else _POSITIONAL)
     return Load(call, symbol, family, tuple(splats), config, binding, problem, settings=settings)
+
+
+def _is_for_training(call: ast.Call) -> bool:
+    """Whether a class for inference is given what only the training class of the same name takes."""
+    return any(isinstance(argument, ast.Attribute) and argument.attr == "trn_config" for argument in call.args[1:])
 
 
 def _splats(module: Module, call: ast.Call) -> tuple[list[Splat], Problem | None]:

@@ -143,7 +143,7 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
         message = "dtype=None meant float32, which is spelled out; natively it is the checkpoint's own dtype."
         yield Change(Outcome.REWRITTEN, found, message, (*edits, replace_value(load.call, found, full)))
         return
-    if load.is_trained and not load.is_lora and _may_be_none(dtype):
+    if load.is_trained and not load.is_lora and _may_be_none(module, dtype):
         message = (
             "None meant float32, which is spelled out. If this is a half precision, load in float32 and keep "
             "bf16=True: the old optimizer kept fp32 master weights, natively half precision weights are updated as "
@@ -178,8 +178,10 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
     yield Change(Outcome.REVIEW, found, message, (*edits, _value_edit(module, load, found, dtype, full)))
 
 
-def _may_be_none(node: ast.expr) -> bool:
+def _may_be_none(module: Module, node: ast.expr) -> bool:
     """Whether a dtype is taken from somewhere that may hold None: ``model_args.torch_dtype``."""
+    if (module.resolve(node) or "").startswith("torch."):
+        return False
     return isinstance(node, (ast.Name, ast.Subscript)) or (
         isinstance(node, ast.Attribute) and node.attr in ("torch_dtype", "dtype", "model_dtype")
     )

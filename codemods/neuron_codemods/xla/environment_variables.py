@@ -57,10 +57,22 @@ def check(module: Module) -> Iterator[Change]:
         if not is_on and (row.is_read or not constant.value.startswith("NEURON_")):
             continue  # a launcher that imports nothing is told by names that are Neuron's alone
         place = _place(module, constant)
-        if place is not None:
+        if place is not None and not (place[0] == "read" and _is_marked_above(module, constant)):
             change = _change(module, constant, row, *place)
             if change is not None:
                 yield change
+
+
+def _is_marked_above(module: Module, constant: ast.Constant) -> bool:
+    """Whether a variable is read inside of an ``if`` that asks for it: the marker of that is enough."""
+    inner: ast.AST = constant
+    for above in module.ancestors(constant):
+        if isinstance(above, ast.If) and inner is not above.test:
+            asked = (node.value for node in ast.walk(above.test) if isinstance(node, ast.Constant))
+            if constant.value in asked and variable(str(constant.value)).native == "":  # type: ignore[union-attr]
+                return True
+        inner = above
+    return False
 
 
 def _place(module: Module, constant: ast.Constant) -> tuple[str, ast.stmt | None, ast.expr | None] | None:
@@ -424,6 +436,28 @@ if os.environ.get("XLA_USE_BF16"):
     torch_neuronx.half()
 """,
         (Outcome.MANUAL,),
+    ),
+    Case(
+        "what depends on it, more than once",
+        """import os
+import torch_neuronx
+
+if "NEURON_FUSE_SOFTMAX" in os.environ:
+    print(os.environ["NEURON_FUSE_SOFTMAX"], torch_neuronx)
+if "NEURON_COMPILE_CACHE_URL" in os.environ:
+    print(os.environ["NEURON_COMPILE_CACHE_URL"])
+""",
+        """import os
+import torch_neuronx
+
+# TODO(neuron-migrate NM615): Delete what depends on NEURON_FUSE_SOFTMAX: nothing sets or reads it any more: \
+https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/reference/env-vars.html
+if "NEURON_FUSE_SOFTMAX" in os.environ:
+    print(os.environ["NEURON_FUSE_SOFTMAX"], torch_neuronx)
+if "TORCH_NEURONX_NEFF_CACHE_DIR" in os.environ:
+    print(os.environ["TORCH_NEURONX_NEFF_CACHE_DIR"])
+""",
+        (Outcome.MANUAL, Outcome.REVIEW, Outcome.REVIEW),
     ),
     Case(
         "what is still read",

@@ -241,3 +241,14 @@ def test_what_a_person_should_know() -> None:
     told = [finding.message for finding in migrate(before.replace("batch_size=1", "odd=1")).findings]
     assert any("** holds has to pad to 64" in message for message in told)
     assert any("odd may have been ignored" in message for message in told)
+
+
+def test_a_class_for_inference_that_is_given_a_trn_config_is_to_be_the_one_for_training() -> None:
+    before = """from optimum.neuron import NeuronModelForCausalLM, NeuronTrainingArguments
+
+args = NeuronTrainingArguments("out", tensor_parallel_size=2)
+model = NeuronModelForCausalLM.from_pretrained("m", args.trn_config)
+"""
+    messages = [finding.message for finding in migrate(before).findings if finding.outcome is Outcome.MANUAL]
+    assert any("only the one of optimum.neuron.models.training takes a trn_config" in message for message in messages)
+    assert "by keyword" in migrate(before.replace("args.trn_config", "True")).text

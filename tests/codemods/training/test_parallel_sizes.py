@@ -439,3 +439,12 @@ m = NeuronModelForCausalLM.from_pretrained("m", a.trn_config, dtype=torch.bfloat
     given = body.replace('"o"', '"o", bf16=flag')
     assert "bf16=True autocasts" in messages(given, Outcome.REVIEW)
     assert "bf16=True" not in migrate(IMPORTS + given).text
+
+
+def test_a_dtype_has_the_name_that_the_script_imports() -> None:
+    imports = IMPORTS + "from torch import bfloat16, float32\n\n"
+    body = """\
+a = NeuronTrainingArguments("o")
+m = NeuronModelForCausalLM.from_pretrained("m", a.trn_config, dtype=bfloat16)
+"""
+    assert "dtype=float32," in migrate(imports + body).text
