@@ -38,6 +38,11 @@ class Edit:
     def insert(offset: int, text: str) -> Edit:
         return Edit(offset, offset, lambda before: before + text)
 
+    @staticmethod
+    def around(span: tuple[int, int], before: str, after: str) -> Edit:
+        """Write around a stretch, as one edit: what moves the stretch moves both."""
+        return Edit(*span, lambda text: f"{before}{text}{after}")
+
 
 Holder = ast.Call | ast.Dict
 """What holds keyword arguments: a call, or the literal of a mapping that a call takes them from."""

@@ -98,9 +98,8 @@ def _load(module: Module, load: Load) -> Iterator[Change]:
     if size is not None:
         sizes, launch = size
         text = f"{local_name(module, CONFIG)}(**{local_name(module, SIZES)}({sizes}))"
-        end = module.source.span(load.call)[1]
         edits.append(CallEdit(load.call, added=(("distributed_config", text),)))
-        edits.append(Edit.insert(end, f".to({local_name(module, DEVICE)}())"))
+        edits.append(Edit.around(module.source.span(load.call), "", f".to({local_name(module, DEVICE)}())"))
         requires += [CONFIG, SIZES, DEVICE]
     elif keyword(load.call, "device_map") is None:
         edits.append(CallEdit(load.call, added=(("device_map", f"{local_name(module, DEVICE)}()"),)))
@@ -264,9 +263,7 @@ def _compiled(module: Module, load: Load) -> Iterator[AnyEdit]:
         target = module.source.segment(statement.targets[0])
         yield InsertLines(statement, (f"{target} = {name}({target})",), after=True)
         return
-    start, end = module.source.span(load.call)
-    yield Edit.insert(start, f"{name}(")
-    yield Edit.insert(end, ")")
+    yield Edit.around(module.source.span(load.call), f"{name}(", ")")
 
 
 # Configurations ---------------------------------------------------------------------------------------------------

@@ -135,8 +135,7 @@ def _after(module: Module, load: Load) -> tuple[list[AnyEdit], bool]:
             padding = f'{{"padding": "max_length", "max_length": {length}, "truncation": True}}'
             lines.insert(0, f'{target}[0].processing_kwargs = {{"text": {padding}}}')
         return [InsertLines(statement, tuple(lines), after=True)], length is not None or not is_fixed
-    start, end = module.source.span(load.call)
-    return [Edit.insert(start, f"{name}("), Edit.insert(end, ")")], not is_fixed
+    return [Edit.around(module.source.span(load.call), f"{name}(", ")")], not is_fixed
 
 
 # Calls ------------------------------------------------------------------------------------------------------------

@@ -76,6 +76,24 @@ def test_a_function_that_returns_what_is_there() -> None:
     )
 
 
+@pytest.mark.parametrize("otherwise", ["    return {EXPORT}", "    else:\n        return {EXPORT}"])
+def test_a_function_whose_result_is_saved_where_it_is_called(otherwise: str) -> None:
+    text = f"""def load():
+    if FOLDER.exists():
+        return {{LOAD}}
+{otherwise}
+
+
+load().save_pretrained(FOLDER)
+"""
+
+    result = migrated(text)
+
+    assert "exists" not in result
+    assert "save_pretrained" not in result
+    assert result.count(f"compile_static({NATIVE})") == 1
+
+
 def test_blocks_in_blocks_and_what_else_they_do() -> None:
     text = """class Masked:
     def __init__(self, again=True):
