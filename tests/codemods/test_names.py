@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_codemods import Settings, fstrings, migrate
+from neuron_codemods import Outcome, Settings, fstrings, migrate
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Scope
 
@@ -373,12 +373,47 @@ def test_an_f_string_that_the_other_parser_reads_otherwise(
         assert migrate(text).text == after
 
 
+ARGUMENTS = "from optimum.neuron import NeuronTrainingArguments\n\na = NeuronTrainingArguments('o')\n"
+PARSED = (
+    "from optimum.neuron import NeuronHfArgumentParser, NeuronTrainingArguments\n\n"
+    "(a,) = NeuronHfArgumentParser(NeuronTrainingArguments).parse_args_into_dataclasses()\n"
+)
+CALLBACK = """\
+from optimum.neuron import NeuronTrainer
+from transformers import TrainerCallback
+
+
+class C(TrainerCallback):
+    def on_log(self, args, state, control, tokenizer=None):
+"""
+
+
 @pytest.mark.skipif(not fstrings.NEEDED, reason="the compiler says where the parts of an f-string stand")
 def test_a_finding_in_an_f_string_that_cannot_be_read_stands_at_its_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     parse = libcst.parse_expression
     monkeypatch.setattr(libcst, "parse_expression", lambda _: parse("("))
     (finding,) = migrate("import optimum.neuron as on\nx = f'\\n{on.nothing}'\n").findings
     assert (finding.start.line, finding.start.column) == (2, 1)
+
+
+@pytest.mark.skipif(not fstrings.NEEDED, reason="the compiler says where the parts of an f-string stand")
+@pytest.mark.parametrize(
+    ("head", "line", "told"),
+    [
+        (ARGUMENTS, "print(f'{a.tensor_parallel_size}')\n", "Replace tensor_parallel_size by parallel_sizes()"),
+        (ARGUMENTS, "print(f'{a.overwrite_output_dir}')\n", "overwrite_output_dir is no argument natively"),
+        (PARSED, "print(f'{a.overwrite_output_dir}')\n", "overwrite_output_dir is no argument natively"),
+        (CALLBACK, "        print(f'{tokenizer.x}')\n", "Callbacks are given a processing_class"),
+    ],
+)
+def test_what_stands_in_an_f_string_that_cannot_be_read_is_left(
+    head: str, line: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parse = libcst.parse_expression
+    monkeypatch.setattr(libcst, "parse_expression", lambda text, *more: parse("(" if "f'" in text else text, *more))
+    result = migrate(head + line)
+    assert any(told in finding.message for finding in result.findings if finding.outcome is Outcome.MANUAL)
+    assert result.text.endswith(line)
 
 
 @pytest.mark.parametrize("expression", FSTRINGS.values(), ids=FSTRINGS)

@@ -74,6 +74,25 @@ def test_a_file_that_may_not_be_written_is_a_problem_in_every_report(
     assert path.read_text() == OLD
 
 
+def test_a_migration_without_the_shim_is_asked_for_on_the_command_line(here: Path) -> None:
+    (here / "a.py").write_text(OLD + "NeuronTrainer(AutoModel.from_pretrained('m'))\n")
+    ran("a.py", "--no-shim")
+    assert "neuron_shim" not in (here / "a.py").read_text()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that nobody can read")
+def test_patterns_and_tables_that_cannot_be_read_are_passed_over(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (".gitignore", "pyproject.toml"):
+        os.symlink("/proc/self/mem", name)
+    (here / ".git").mkdir()
+    (here / "a.py").write_text(OLD)
+    assert ran(".") == 0
+    assert capsys.readouterr().err == ""
+    assert "Neuron" not in (here / "a.py").read_text()
+
+
 def test_a_project_without_anything_to_migrate_has_a_page_that_says_so(here: Path) -> None:
     (here / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     (here / "a.py").write_text("import optimum\n")

@@ -264,6 +264,8 @@ def test_calls(before: str, after: str) -> None:
         ("xm.master_print(1, local=a)\n", "with print()"),
         ("x = xser.load(a, b)\n", "torch.load()"),
         ("xm.save(a)\n", "with torch.save"),
+        ('d = chosen()\nif d == "xla":\n    go()\n', 'Replace the device "xla"'),
+        ('d = "cpu"\nd = chosen()\nif d == "xla":\n    go()\n', 'Replace the device "xla"'),
         ("m = torch_neuronx.trace(*a)\n", "trace by hand"),
         ("from torch_xla.core.xla_model import *\n", "a star import cannot be followed"),
         ('__all__ = ["ops"]\nimport torch_xla.ops as ops\n', "what takes it from here"),

@@ -327,6 +327,15 @@ def _mapping(script: str, name: str) -> tuple[str, str]:
 
 
 LEFT = {
+    "a class that does not say which pipeline it is": (
+        "from optimum.neuron import NeuronDiffusionPipelineBase as B\n\np = B.from_pretrained('a/b', export=True)",
+        "Call from_pretrained of the class of the pipeline, such as diffusers.StableDiffusionPipeline",
+    ),
+    "adapters for a class that takes none": (
+        "from optimum.neuron import NeuronPixArtAlphaPipeline as A\n\n"
+        "p = A.from_pretrained('a/b', export=True, lora_model_ids='c')",
+        "diffusers.PixArtAlphaPipeline cannot load what lora_model_ids= names",
+    ),
     "a mapping with a key that is not known": _mapping("", '{"height": 8, key: 9}'),
     "a mapping of one that is not known": _mapping("", '{"height": 8, **other()}'),
     "a mapping of something": _mapping("", "missing.S"),

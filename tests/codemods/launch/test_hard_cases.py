@@ -202,6 +202,7 @@ def test_exports_that_other_files_know(line: str, folders: list[tuple[str, str]]
         ('x = "python -m pip install -U optimum[neuronx]"\n', False),
         ('x = "pip install -U optimum[neuronx]"\n', True),
         ('install(["pip", "install", "optimum-neuron-tests"])\n', False),
+        ('subprocess.run("echo optimum-neuron", shell=True)\n', False),
         ('class A(x="optimum-cli export neuron"):\n    pass\n', False),
         ('f()("optimum-cli export neuron")\n', False),
     ],

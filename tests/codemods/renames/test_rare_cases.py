@@ -87,6 +87,10 @@ def test_rewritten(before: str, after: str) -> None:
             "TrainingArguments('o', per_gpu_train_batch_size=1, per_device_train_batch_size=2)\n",
             "per_gpu_train_batch_size and per_device_train_batch_size were both given",
         ),
+        (
+            "from accelerate import Accelerator\n\nAccelerator(dispatch_batches=True, dataloader_config=c)\n",
+            "Put dispatch_batches into dataloader_config",
+        ),
         (LOAD.format("load_in_8bit=x, quantization_config=q"), "Put load_in_8bit into quantization_config"),
         (LOAD.format("load_in_8bit=True, load_in_4bit=True"), "Put load_in_8bit and load_in_4bit into a"),
         (LOAD.format("load_in_8bit=f(x)"), "Pass quantization_config=BitsAndBytesConfig(load_in_8bit=True) where"),
@@ -139,10 +143,18 @@ def test_a_metric_through_its_module() -> None:
     assert "evaluate.load('glue')" in migrated("import datasets\ndatasets.load_metric('glue')\n")
 
 
-def test_a_condition_that_nothing_is_left_of() -> None:
-    text = "from transformers import is_torch_tpu_available\n\nif a or not is_torch_tpu_available():\n    f()\n"
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a or not is_torch_tpu_available()", "a or True"),
+        ("a and (not is_torch_tpu_available())", "a and (True)"),
+        ("(a) and not is_torch_tpu_available()", "(a) and True"),
+    ],
+)
+def test_a_condition_that_is_true(before: str, after: str) -> None:
+    text = f"from transformers import is_torch_tpu_available\n\nx = {before}\n"
 
-    assert "if a or True:\n" in migrated(text)
+    assert f"x = {after}\n" in migrated(text)
 
 
 @pytest.mark.parametrize(
@@ -168,6 +180,8 @@ def test_arguments_whose_import_has_other_uses(imports: str) -> None:
         "class C(TrainerCallback):\n    def on_log(self, state):\n        pass\n",
         "class T(Trainer):\n    def _save_checkpoint(self, model, trial):\n        self.save(3)\n        f(3)\n",
         "super().__init__(tokenizer=t)\n",
+        "a.b.__init__(tokenizer=t)\n",
+        "o = {'output_dir': 'x'}\nf(o)\nAutoModelForCausalLM.register(C, M)\nTrainingArguments(**o)\n",
         "class T(Trainer):\n    def __init__(self, tokenizer):\n        pass\n\n\nT(tokenizer=t)\n",
         "from transformers import TFNeverland\n",
     ],

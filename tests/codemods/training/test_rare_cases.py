@@ -18,6 +18,47 @@ PARSER = "parser = NeuronHfArgumentParser({})\n"
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            f"{PARSER.format('NeuronTrainingArguments')}parser.set_defaults(max_steps=3)\n",
+            "    max_steps=3,",
+        ),
+        (
+            f"{PARSER.format('NeuronTrainingArguments')}a = parser.parse_args_into_dataclasses()\n"
+            "print(a[0].tensor_parallel_size)\n",
+            'print(parallel_sizes()["tp_size"])',
+        ),
+        (
+            "from peft import LoraConfig, get_peft_model\n\n"
+            "a = NeuronTrainingArguments('o', tensor_parallel_size=8)\n"
+            "m = get_peft_model(AutoModelForCausalLM.from_pretrained('m'), LoraConfig())\n"
+            "NeuronTrainer(m, a)\nprint(a.tensor_parallel_size)\n",
+            'print(parallel_sizes(tp_size=1)["tp_size"])',
+        ),
+        (
+            "import os\n\nif os.environ.get('NEURON_EXTRACT_GRAPHS_ONLY') != '1':\n    train()\nelse:\n    warm()\n",
+            "train()",
+        ),
+        (
+            "import os\n\nif os.environ.get('NEURON_EXTRACT_GRAPHS_ONLY', '1'):\n    train()\n",
+            "if os.environ.get('NEURON_EXTRACT_GRAPHS_ONLY', '1'):",
+        ),
+        (
+            "import os\n\nif os.environ.get('NEURON_EXTRACT_GRAPHS_ONLY') != '2':\n    train()\n",
+            "if os.environ.get('NEURON_EXTRACT_GRAPHS_ONLY') != '2':",
+        ),
+        (
+            "import optimum.neuron.utils as u\n\nif u.is_precompilation():\n    warm_up()\nelse:\n    train()\n",
+            "train()",
+        ),
+    ],
+)
+def test_rewritten(before: str, after: str) -> None:
+    assert after in migrate(HEAD + before).text.splitlines()
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         (TRAINED.format("**options"), "Unless the ** mapping holds a dtype, weights load as the checkpoint"),
@@ -48,6 +89,38 @@ PARSER = "parser = NeuronHfArgumentParser({})\n"
             "(a,) = NeuronHfArgumentParser(NeuronTrainingArguments).parse_args_into_dataclasses()\n"
             "print(a.tensor_parallel_size)\n",
             "tensor_parallel_size",
+        ),
+        (
+            "a = NeuronTrainingArguments('o', pipeline_parallel_size=4)\nprint(a.pipeline_parallel_size)\n",
+            "There are no pipeline stages natively: replace pipeline_parallel_size",
+        ),
+        (
+            "a = NeuronTrainingArguments('o', tensor_parallel_size=8)\n"
+            "m = AutoModelForCausalLM.from_pretrained('m')\n"
+            "NeuronTrainer(m, a).train(resume_from_checkpoint=True)\n",
+            "Add it to the trainer before it trains.",
+        ),
+        (
+            "import optimum.neuron.distributed.checkpointing as d\n\n"
+            "d.consolidate_model_parallel_checkpoints_to_unified_checkpoint(x, y, z)\n",
+            "Checkpoints of the native trainer are whole safetensors and need no consolidation",
+        ),
+        (
+            "from optimum.neuron.utils import *\n\nf = is_precompilation\n",
+            "Replace is_precompilation() with False and delete the branch it guards",
+        ),
+        (
+            "NeuronSFTConfig('o', label_smoothing_factor=0.1, neftune_noise_alpha=x)\n"
+            "NeuronModelForCausalLM.from_pretrained('m')\n",
+            "label_smoothing_factor was accepted and ignored by releases 0.4.0 to 0.4.5",
+        ),
+        (
+            f"{PARSER.format('NeuronTrainingArguments')}parser.parse_json_file('a')\nother.parse_json_file('b')\n",
+            "A file read by parse_json_file must hold the old defaults itself",
+        ),
+        (
+            "a = NeuronTrainingArguments('o', overwrite_output_dir=x)\nprint(a.overwrite_output_dir)\n",
+            "overwrite_output_dir is no argument natively: decide here",
         ),
         (
             "a = NeuronTrainingArguments('o')\nif not a.overwrite_output_dir:\n    pass\n",
