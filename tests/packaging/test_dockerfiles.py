@@ -144,3 +144,10 @@ def test_any_file_keeps_its_other_instructions(text: str, newline: str) -> None:
     assert [line for line in after.splitlines() if line.startswith(kept)] == [
         line for line in text.splitlines() if line.startswith(kept)
     ]
+
+
+def test_arguments_of_an_entrypoint() -> None:
+    text = 'FROM x\nENTRYPOINT ["torchrun", "train.py"]\nCMD ["--zero_1", "--tensor_parallel_size", "8"]\n'
+    migration = migrate_text("dockerfile", text)
+    assert migration.text == 'FROM x\nENTRYPOINT ["torchrun", "train.py"]\n'
+    assert any("set TP_SIZE=8 for it" in finding.message for finding in migration.findings)

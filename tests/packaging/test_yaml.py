@@ -224,3 +224,39 @@ def test_options_of_the_compiler_become_a_variable_of_its_own() -> None:
         {"name": "TORCH_NEURONX_NEFF_CACHE_DIR", "value": "/x"},
     ]
     assert [finding.outcome for finding in migration.findings] == [Outcome.REVIEW, Outcome.MANUAL]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a:\n  env:\n    PJRT_DEVICE: NEURON\n  b: 1 # neuron\n", "a:\n  b: 1 # neuron\n"),
+        ("- env:\n  - name: NEURON_FUSE_SOFTMAX\n    value: '1'\n", "- env:\n"),
+        ("Environment:\n  NEURON_FUSE_SOFTMAX: '1'\n", ""),
+        (
+            "a:\n  env:\n    X: 1\nb:\n  env:\n    NEURON_FUSE_SOFTMAX: 1\n# end\n",
+            "a:\n  env:\n    X: 1\nb:\n# end\n",
+        ),
+        (
+            "a:\n  env:\n  # none\n  x: 1\nb:\n  env:\n  - name: NEURON_FUSE_SOFTMAX\n    value: 1\n",
+            "a:\n  env:\n  # none\n  x: 1\nb:\n  env:\n",
+        ),
+    ],
+)
+def test_a_key_with_no_variable_left_goes(before: str, after: str) -> None:
+    assert migrated(before) == after
+
+
+def test_arguments_of_a_command_that_stands_elsewhere() -> None:
+    text = 'command: [torchrun, train.py]\nargs: ["--zero_1", "--tensor_parallel_size", "8", "--bf16"]\n'
+    migration = migrate_text("yaml", text, project=TRAINS)
+    assert migration.text == 'command: [torchrun, train.py]\nargs: ["--bf16"]\n'
+    assert any("set TP_SIZE=8 for it" in finding.message for finding in migration.findings)
+    other = text.replace("--zero_1", "--fast")
+    assert migrate_text("yaml", other, project=TRAINS).text == other
+
+
+def test_sizes_of_a_script_with_adapters() -> None:
+    project = Project((ModuleFacts("train.py", script=Script(parses=True, adapters=True)),))
+    text = "output_dir: x\nzero_1: true\ntensor_parallel_size: 8\n"
+    told = [finding.message for finding in migrate_text("yaml", text, project=project).findings]
+    assert "tensor_parallel_size goes: launch with TP_SIZE=1 (adapters cannot be sharded)." in told

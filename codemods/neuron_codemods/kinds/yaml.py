@@ -39,6 +39,7 @@ _SCALARS = ("plain_scalar", "double_quote_scalar", "single_quote_scalar")
 _PLAIN = re.compile(r"[^\s\"'`@%&*!|>{}\[\],#?:-][^\n]*")
 _FOLD = " \\"
 """What makes the shell read on where a line of a folded block ends."""
+_HOLDS = re.compile(r"( *)(?P<key>\w+):[ \t]*\r?\n")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _LEVELS = re.compile(r"[ \t]*(?:(?:[-?:]|[&!]\S*)[ \t]+)*")
 """What stands before a value on its line and may begin a level: indentation, dashes, question marks, anchors, tags."""
@@ -115,6 +116,13 @@ class Yaml(Parsed):
         return found + [
             (span, "it has escapes of YAML") for span in quoted if _unescaped(self.text[slice(*span)]) is None
         ]
+
+    def finished(self, text: str) -> str:
+        """Without the keys of variables and hyperparameters of which nothing is left: null would be refused."""
+        lines = Text(text).lines
+        known = {self.lines[index] for index in _empty_keys(self.lines)}
+        gone = {index for index in _empty_keys(lines) if lines[index] not in known}
+        return "".join(line for index, line in enumerate(lines) if index not in gone) if gone else text
 
     def regions(self) -> Sequence[Region]:
         """The commands and the variables."""
@@ -378,3 +386,14 @@ def _written(text: str, *, quoted: bool) -> str:
     if not quoted and _PLAIN.fullmatch(text) and ": " not in text and " #" not in text:
         return text
     return json.dumps(text, ensure_ascii=False)
+
+
+def _empty_keys(lines: Sequence[str]) -> Iterator[int]:
+    """The numbers of the lines with keys of variables and hyperparameters with nothing below them."""
+    for index, line in enumerate(lines):
+        key = _HOLDS.fullmatch(line)
+        if key is not None and key["key"].lower() in (*_VARIABLES, "hyperparameters"):
+            below = next((each for each in lines[index + 1 :] if each.strip() and each.lstrip()[0] != "#"), "")
+            depth = len(below) - len(below.lstrip(" "))
+            if depth < len(key[1]) or (depth == len(key[1]) and not below.lstrip().startswith("- ")):
+                yield index

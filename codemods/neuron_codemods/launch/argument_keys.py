@@ -41,7 +41,13 @@ def changes(
     if not UNMISTAKABLE & keys or not (is_job or "output_dir" in keys):
         return
     own = frozenset(flag for module in project.modules for flag in module.script.flags)
-    told = [(entry, *_told(entry, keys, is_job=is_job, in_json=in_json)) for entry in entries if entry.key not in own]
+    trained = [module.script.adapters for module in project.modules if module.script.parses]
+    adapters = bool(trained) and all(trained)
+    told = [
+        (entry, *_told(entry, keys, is_job=is_job, in_json=in_json, adapters=adapters))
+        for entry in entries
+        if entry.key not in own
+    ]
     gone = removals([entry for entry, _, _, edits in told if edits is None])
     for entry, outcome, message, edits in told:
         if message:
@@ -54,7 +60,7 @@ def _flag(entry: Entry) -> str:
 
 
 def _told(
-    entry: Entry, keys: Collection[str], *, is_job: bool, in_json: bool
+    entry: Entry, keys: Collection[str], *, is_job: bool, in_json: bool, adapters: bool
 ) -> tuple[Outcome, str, tuple[Edit, ...] | None]:
     """The outcome, what is said of it (nothing if it stays), and the edits, or None if the entry goes."""
     row, negated = row_of(_flag(entry))
@@ -71,9 +77,11 @@ def _told(
         edits = (Edit.replace(entry.name, name), Edit.replace(entry.scalar, f'"{value}"' if in_json else value))
         return Outcome.REWRITTEN, f"{key} is written {name} now.", edits
     if row.action in ("size", "variable"):
-        said = f"{row.native}={entry.value}"
+        of_adapters = adapters and row.action == "size"
+        said = f"{row.native}={1 if of_adapters else entry.value}"
+        why = " (adapters cannot be sharded)" if of_adapters else ""
         task = f"set {said} in the environment of the job" if is_job else f"launch with {said}"
-        return Outcome.REVIEW, f"{key} goes: {task}.", None
+        return Outcome.REVIEW, f"{key} goes: {task}{why}.", None
     if row.action == "rename":
         return Outcome.REWRITTEN, f"{key} is called {row.native}.{reason}", (Edit.replace(entry.name, row.native),)
     outcome = Outcome.REVIEW if row.action == "review" and not is_off else Outcome.REWRITTEN

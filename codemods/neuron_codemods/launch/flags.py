@@ -17,7 +17,7 @@ from neuron_codemods import needles
 from neuron_codemods.data.launch import Row, rows
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds.quoted import ONLY_SHOWN
-from neuron_codemods.kinds.shell import Shell, Word
+from neuron_codemods.kinds.shell import Command, Shell, Word
 from neuron_codemods.launch.lines import FALSE, Launch, facts_of, flag_name, is_concerned, launches, variables_of
 from neuron_codemods.launch.precompiled import precompiled
 from neuron_codemods.model import Case, Outcome, Rule
@@ -71,7 +71,22 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
         if launch.command.start in doomed or not is_concerned(shell, launch, facts):
             continue
         yield from _at_launch(shell, launch, facts, seen)
+    for command in shell.commands:
+        if any(flag_name(word) for word in command.words[:1]):
+            handled |= {word.start for word in command.words}
+            yield from _of_another(shell, command)
     yield from _elsewhere(shell, handled)
+
+
+def _of_another(shell: Shell, command: Command) -> Iterator[Change]:
+    """Arguments that reach a launch which stands elsewhere, as those of CMD below an ENTRYPOINT."""
+    if UNMISTAKABLE.isdisjoint(map(flag_name, command.words)):
+        return
+    moved = _Moved()
+    yield from _in_words(shell, _Words(command.words, 0), None, moved)
+    for name, value in moved.variables.items():
+        message = f"These arguments are of a launch that stands elsewhere: set {name}={value} for it."
+        yield Change(Outcome.REVIEW, (command.start, command.end), message)
 
 
 def _at_launch(shell: Shell, launch: Launch, facts: ModuleFacts | None, seen: dict[int, _Moved]) -> Iterator[Change]:
