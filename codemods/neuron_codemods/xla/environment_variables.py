@@ -13,7 +13,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from neuron_codemods.data.variables import FLAGS, Variable, is_off, variable
+from neuron_codemods.data.variables import CACHE, FLAGS, Variable, is_off, variable
 from neuron_codemods.edits import AnyEdit, Change, Edit, Holder, RemoveStatement
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -271,9 +271,10 @@ def _flags(
     )
     message = row.message(FLAGS)
     if edits:
-        message += " --cache_dir and --retry_failed_compilation go: TORCH_NEURONX_NEFF_CACHE_DIR names the cache."
+        message += f" --cache_dir and --retry_failed_compilation go: {CACHE} names the cache."
     if statement is not None and parts and _adds_nothing(module, value):
         edits = (RemoveStatement(statement),)
+        message = f"{FLAGS} goes here: it gave options of the old compiler wrapper only. {CACHE} names the cache."
     return Change(Outcome.REVIEW, constant, message, edits)
 
 
