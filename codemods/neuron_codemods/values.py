@@ -437,6 +437,18 @@ def is_plain(node: ast.AST | None) -> bool:
     return isinstance(node, (ast.Name, ast.Constant))
 
 
+def without_str(node: ast.expr) -> ast.expr:
+    """The path in ``str(path)``, or what is no such call."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "str"
+        and len(node.args) == 1
+    ):
+        return node.args[0]
+    return node
+
+
 def dtype_text(module: Module, name: str, at: ast.AST) -> str:
     """``torch.float32`` where torch is at hand, or its own name, else the string that means the same."""
     torch, own = module.import_at("torch", at), module.import_at(f"torch.{name}", at)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from neuron_codemods.edits import Holder
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
-from neuron_codemods.values import entries, literal, passed, visible
+from neuron_codemods.values import entries, literal, passed, visible, without_str
 
 _READING = frozenset({"get", "items", "keys", "values", "copy"})
 _DEEPEST = 8
@@ -351,6 +351,7 @@ def _is_same_self(module: Module, name: ast.Name, at: ast.AST) -> bool:
 
 def same_expression(module: Module, first: ast.expr, second: ast.expr) -> bool:
     """Whether two expressions give the same value: equal literals, or the same text about the same variables."""
+    first, second = without_str(first), without_str(second)
     known, other = constant_of(module, first), constant_of(module, second)
     if isinstance(known, str) and isinstance(other, str):
         return _folder(known) == _folder(other)

@@ -1,7 +1,7 @@
 """Reports `from optimum.neuron import *`, from which names come that nobody can list for sure.
 
 Names that can only have come from there are rewritten like any other. If every unknown name of the file is explained
-that way the star import goes; else it stays under a marker.
+that way, or there is none, the star import goes; else it stays under a marker.
 
 https://huggingface.co/docs/optimum-neuron
 """
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import PurePath
 
-from neuron_codemods.edits import Change
+from neuron_codemods.edits import Change, RemoveStatement
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import star_uses
@@ -21,7 +22,7 @@ RULE = Rule(
     name="star-import",
     summary="from optimum.neuron import *: what can be told is rewritten, the rest is reported.",
     url="https://huggingface.co/docs/optimum-neuron",
-    outcomes=(Outcome.REVIEW, Outcome.MANUAL),
+    outcomes=(Outcome.REWRITTEN, Outcome.REVIEW, Outcome.MANUAL),
 )
 
 
@@ -39,7 +40,10 @@ def check(module: Module) -> Iterator[Change]:
         if not (isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and node.module in module.star_modules):
             continue
         names = sorted(set(renamed.get(node, ())))
-        if names and not unknown and not module.names.exported:
+        if not names and not unknown and not module.names.exported and not _is_passed_on(module, node):
+            message = f"The star import goes: nothing of {node.module} is used."
+            yield Change(Outcome.REWRITTEN, node, message, (RemoveStatement(node),))
+        elif names and not unknown and not module.names.exported:
             yield Change(
                 Outcome.REVIEW, node, f"The star import gives way to the names used from it: {', '.join(names)}."
             )
@@ -52,7 +56,19 @@ def check(module: Module) -> Iterator[Change]:
             yield Change(Outcome.MANUAL, node, message)
 
 
+def _is_passed_on(module: Module, statement: ast.ImportFrom) -> bool:
+    """Whether other files may take the names from this one, or the names of a function hide what is used."""
+    is_package = PurePath(module.path).name == "__init__.py"
+    return is_package or module.parent(statement) is not module.source.tree or bool(module.names.declared)
+
+
 CASES = (
+    Case(
+        "nothing is used",
+        "from optimum.exporters.neuron.model_configs import *\nfrom os import path\n\nprint(path.sep)\n",
+        "from os import path\n\nprint(path.sep)\n",
+        (Outcome.REWRITTEN,),
+    ),
     Case("another package's names", "from optimum.onnxruntime import *\n\nprint(ORTModel)\n"),
     Case("names imported one by one", "from optimum.neuron import NeuronTrainer\n\nprint(NeuronTrainer)\n"),
     Case(

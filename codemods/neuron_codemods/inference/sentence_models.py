@@ -49,6 +49,10 @@ _RENAMED = {
 }
 _RESULTS = frozenset({"sentence_embedding", "token_embeddings"})
 _DROPPED = frozenset({"subfolder", "library_name", "torch_dtype", "dtype", "low_cpu_mem_usage", "config"})
+_SHARED = (
+    "This calls other models too, which take keywords: call a SentenceTransformer with one mapping, model(inputs), "
+    'and read ["sentence_embedding"] of what comes back.'
+)
 _DOES_ITSELF = frozenset({"padding", "truncation", "max_length", "return_tensors"})
 
 
@@ -56,10 +60,13 @@ def check(module: Module) -> Iterator[Change]:
     for load in rewritten_loads(module):
         if load.family == SENTENCE:
             yield from _load(module, load)
-    for item in model_calls(module):
-        if item.load.family == SENTENCE and not item.generates:
+    items = [item for item in model_calls(module) if item.load.family == SENTENCE]
+    calls = {item.call for item in items if not _is_shared(module, item)}
+    for item in items:
+        if item.call not in calls:
+            yield Change(Outcome.MANUAL, item.call, _SHARED)
+        elif not item.generates:
             yield from _call(module, item)
-    calls = {item.call: item for item in model_calls(module) if item.load.family == SENTENCE}
     models = any(load.family == SENTENCE for load in rewritten_loads(module))
     for node in module.names.attributes if models else ():
         if node.attr in _RESULTS and any(origin in calls for origin in origins(module, node.value)):
@@ -67,6 +74,13 @@ def check(module: Module) -> Iterator[Change]:
             yield Change(Outcome.REWRITTEN, node, f"The result is a mapping with {node.attr} in it.", (edit,))
         elif node.attr == "tokenize":
             yield from _tokenize(module, node)
+
+
+def _is_shared(module: Module, item: ModelCall) -> bool:
+    """Whether the call is also one of a model that this file loads otherwise, which takes keywords."""
+    return any(
+        isinstance(origin, ast.Call) and load_of(module, origin) is None for origin in origins(module, item.model)
+    )
 
 
 # The load ---------------------------------------------------------------------------------------------------------
@@ -168,7 +182,10 @@ def _call(module: Module, item: ModelCall) -> Iterator[Change]:
     message = "The tensors are passed as one mapping."
     if item.load.symbol.name == "NeuronModelForEmbedding":
         edits.append(Edit.insert(module.source.span(call)[1], '["sentence_embedding"]'))
-        message += " The embedding is pooled, and normalized where the model says so, by the library."
+        message += (
+            " The embedding is pooled, and normalized where the model says so, by the library: its shape is (batch, "
+            "size), without tokens."
+        )
         yield Change(Outcome.REVIEW, call, message, tuple(edits))
         return
     yield Change(Outcome.REWRITTEN, call, message, tuple(edits))
@@ -208,6 +225,43 @@ outputs = model(tokenizer("Hello", return_tensors="pt"))
 print(outputs["sentence_embedding"], outputs["token_embeddings"])
 """,
         (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REWRITTEN),
+    ),
+    Case(
+        "a call that two models share",
+        """from optimum.neuron import NeuronModelForSentenceTransformers
+from transformers import AutoModel
+
+
+def embed(model, inputs):
+    return model(**inputs)
+
+
+embed(AutoModel.from_pretrained("my/model"), inputs)
+second = NeuronModelForSentenceTransformers.from_pretrained("my/model", export=True)
+embed(second, inputs)
+""",
+        """from optimum.neuron import NeuronModelForSentenceTransformers
+from transformers import AutoModel
+from neuron_shim import compile_static, neuron_device
+
+
+def embed(model, inputs):
+    # TODO(neuron-migrate NM208): This calls other models too, which take keywords: call a SentenceTransformer with \
+one mapping, model(inputs), and read ["sentence_embedding"] of what comes back: \
+https://sbert.net/docs/package_reference/sentence_transformer/SentenceTransformer.html
+    return model(**inputs)
+
+
+embed(AutoModel.from_pretrained("my/model"), inputs)
+second = NeuronModelForSentenceTransformers(
+    "my/model",
+    device=neuron_device(),
+    model_kwargs={"dtype": "float32"},
+)
+second = compile_static(second)
+embed(second, inputs)
+""",
+        (Outcome.MANUAL, Outcome.REWRITTEN),
     ),
     Case(
         "texts that the model encodes",
