@@ -477,3 +477,10 @@ def test_a_string_annotation_that_cannot_be_edited_keeps_the_name(annotation: st
 def test_builtins_are_not_taken_for_unknown() -> None:
     module = Module(f"print, {', '.join(dir(builtins)[:3])}, unknown\n")
     assert [reference.name for reference in module.names.unresolved()] == ["unknown"]
+
+
+@pytest.mark.parametrize(("path", "goes"), [("a/run.py", True), ("a/__init__.py", False)])
+def test_a_star_import_that_brings_nothing_goes_unless_a_package_passes_it_on(path: str, goes: bool) -> None:
+    text = migrate("from optimum.exporters.neuron.model_configs import *\n\nprint(1)\n", path=path).text
+
+    assert ("model_configs import *" not in text) is goes

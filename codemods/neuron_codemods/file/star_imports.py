@@ -40,7 +40,8 @@ def check(module: Module) -> Iterator[Change]:
         if not (isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and node.module in module.star_modules):
             continue
         names = sorted(set(renamed.get(node, ())))
-        if not names and not unknown and not module.names.exported and not _is_passed_on(module, node):
+        is_package = PurePath(module.path).name == "__init__.py"
+        if not (names or unknown or module.names.exported or is_package):
             message = f"The star import goes: nothing of {node.module} is used."
             yield Change(Outcome.REWRITTEN, node, message, (RemoveStatement(node),))
         elif names and not unknown and not module.names.exported:
@@ -54,12 +55,6 @@ def check(module: Module) -> Iterator[Change]:
                 "the package does not install beside native PyTorch."
             )
             yield Change(Outcome.MANUAL, node, message)
-
-
-def _is_passed_on(module: Module, statement: ast.ImportFrom) -> bool:
-    """Whether other files may take the names from this one, or the names of a function hide what is used."""
-    is_package = PurePath(module.path).name == "__init__.py"
-    return is_package or module.parent(statement) is not module.source.tree or bool(module.names.declared)
 
 
 CASES = (
