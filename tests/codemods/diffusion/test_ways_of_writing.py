@@ -34,6 +34,34 @@ REWRITTEN = {
         'a = {"height": 512}\nb = dict(a, **{"width": 256})\np = P.from_pretrained("a/b", export=True, **b)\np("x")',
         'p("x", height=512, width=256)',
     ),
+    "what an export was given, where its folder is loaded again": (
+        "p = P.from_pretrained('a', export=True, token=T, revision='r')\np.save_pretrained('k')\n"
+        "q = P.from_pretrained('k')",
+        "q = P.from_pretrained('a', token=T, revision='r', dtype=torch.bfloat16)",
+    ),
+    "a mapping that an export was given, where its folder is loaded again": (
+        "o = {'height': 8, 'token': T}\np = P.from_pretrained('a', export=True, **o)\np.save_pretrained('k')\n"
+        "q = P.from_pretrained('k')",
+        "q = P.from_pretrained('a', token=T, dtype=torch.bfloat16)",
+    ),
+    "the dtype of a pipeline that another one is made of": (
+        "D = torch.float16\np = P.from_pretrained('a/b', export=True, torch_dtype=D)\nq = I.from_pipe(p)",
+        "q = I.from_pipe(p, dtype=D)",
+    ),
+    "a mapping for two pipelines that are made of one": (
+        "s = {'torch_dtype': D}\np = P.from_pretrained('a/b', export=True)\nq = I.from_pipe(p, **s)\n"
+        "r = I.from_pipe(p, **s)",
+        "q = I.from_pipe(p, **s) r = I.from_pipe(p, **s)",
+    ),
+    "a name that is bound again to what it holds": (
+        "p = P.from_pretrained('a/b', export=True, height=8, width=8)\np: P = p\np('x')",
+        "p('x', height=8, width=8)",
+    ),
+    "what is saved and uploaded but is no pipeline of these": (
+        "p = P.from_pretrained('a', export=True)\nq.save_pretrained('w')\n(p if x else q).save_pretrained('u')\n"
+        "(p or q).push_to_hub('k')",
+        "q.save_pretrained('w') (p if x else q).save_pretrained('u') (p or q).push_to_hub('k')",
+    ),
     "mappings that are joined": (
         'a = {"height": 512}\nb = a | {**a, "width": 256}\np = P.from_pretrained("a/b", export=True, **b)\np("x")',
         'p("x", height=512, width=256)',
@@ -300,6 +328,15 @@ TO_REVIEW = {
         "data_parallel_mode goes: a pipeline runs on one core, so start a process for each core and divide the "
         "prompts. num_cores goes: a pipeline runs on one core. tensor_parallel_size goes: the unet of this pipeline",
     ),
+    "a pipeline of a loop that takes its name": (
+        "p = P.from_pretrained('a/b', export=True, height=8, width=8)\nfor p in [p]:\n    p('x')",
+        "Nothing here calls the pipeline: give height=8 and width=8 to the calls",
+    ),
+    "a device behind many names": (
+        "p = P.from_pretrained('a/b', export=True)\ng = torch.Generator(device=a)\na = b\nb = c\nc = d\nd = e\ne = f\n"
+        "p('x', generator=g)",
+        "If this device is not the CPU",
+    ),
     "settings that the load of the folder does not see": (
         'def f(d, u, n, r, s, i):\n    p = X.from_pretrained("a/b", export=True, torch_dtype=d, auto_cast="none", '
         'unet_id=u, revision=r, lora_model_ids="l", lora_scales=s, ip_adapter_id=i, ip_adapter_scale=0.5)\n'
@@ -330,6 +367,16 @@ LEFT = {
     "a class that does not say which pipeline it is": (
         "from optimum.neuron import NeuronDiffusionPipelineBase as B\n\np = B.from_pretrained('a/b', export=True)",
         "Call from_pretrained of the class of the pipeline, such as diffusers.StableDiffusionPipeline",
+    ),
+    "a folder that may be another one each time": (
+        "import os\nif os.path.exists(f(m)):\n    p = P.from_pretrained(f(m))\nelse:\n"
+        "    p = P.from_pretrained('a', export=True)\n    p.save_pretrained(f(m))",
+        "f(m) is a compiled pipeline",
+    ),
+    "a folder in a set": (
+        "import os\nif os.path.exists({o}):\n    p = P.from_pretrained({o})\nelse:\n"
+        "    p = P.from_pretrained('a', export=True)\n    p.save_pretrained({o})",
+        "{o} is a compiled pipeline",
     ),
     "adapters for a class that takes none": (
         "from optimum.neuron import NeuronPixArtAlphaPipeline as A\n\n"
