@@ -105,6 +105,17 @@ def test_the_import_of_a_passed_on_name_stays() -> None:
     assert not migrate(main, path="package/main.py", settings=NAMES, project=files).changed
 
 
+def test_a_class_is_followed_to_the_file_of_the_whole_name() -> None:
+    taker = "from base import *\nimport base\n\nT(tokenizer=t)\nbase.T(tokenizer=t)\n"
+    files = project(
+        base="from optimum.neuron import NeuronTrainer\n\n\nclass T(NeuronTrainer):\n    pass\n\n\n"
+        "class U(mixed(T)):\n    pass\n",
+        other__base="class T(Q):\n    pass\n",
+        main=taker,
+    )
+    assert "base.T(processing_class=t)\n" in migrate(taker, path="main.py", project=files).text
+
+
 def test_files_with_equal_names_are_told_apart() -> None:
     files = project(a__shared=OLD, b__shared="class NeuronTrainer: ...\n", main="from b.shared import NeuronTrainer\n")
     assert files.resolve("a.shared.NeuronTrainer") == "optimum.neuron.NeuronTrainer"

@@ -49,6 +49,15 @@ PARSER = "parser = NeuronHfArgumentParser({})\n"
             "if os.environ.get('NEURON_EXTRACT_GRAPHS_ONLY') != '2':",
         ),
         (
+            "from optimum.neuron.utils import is_precompilation\n\n"
+            "if is_precompilation():  # neuron-migrate: ignore[NM124]\n    warm_up()\nelse:\n    train()\n",
+            "if is_precompilation():  # neuron-migrate: ignore[NM124]",
+        ),
+        (
+            "p = ArgumentParser()\np.add_argument(*names, name, '--tensor_parallel_size')\n",
+            "p.add_argument(*names, name, '--tensor_parallel_size')",
+        ),
+        (
             "import optimum.neuron.utils as u\n\nif u.is_precompilation():\n    warm_up()\nelse:\n    train()\n",
             "train()",
         ),
