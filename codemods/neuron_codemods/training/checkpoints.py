@@ -36,7 +36,7 @@ _MESSAGE = (
 CALLBACK = "neuron_shim.ResumeCallback"
 _RESUMING = (
     "ResumeCallback saves the optimizer beside each checkpoint and loads it again, which the trainer does not do for "
-    "a model that is sharded. Checkpoints of the old stack have no optimizer that it can read."
+    "a model that is sharded. What the old stack saved has to be converted first: neuron-shim export --optimizer."
 )
 
 

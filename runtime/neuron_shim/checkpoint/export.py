@@ -146,8 +146,8 @@ def export_checkpoint(
         if isinstance(source, Path) and ranks.writes:
             target.check(_real(source), 0)  # before anything is read
         request = _request(source, merge_adapter, tokenizer, config, adapter)
-        chosen = _Optimizer(source, optimizer, master_weights)
-        plan = _plan(source, code, limit, merge_adapter, request, _Copies(kv, progress), chosen)
+        wanted = _OptimizerRequest(source, optimizer, master_weights)
+        plan = _plan(source, code, limit, merge_adapter, request, _Copies(kv, progress), wanted)
         if ranks.writes:
             plan = _checked(plan, source, target)
     except Exception as failure:
@@ -214,7 +214,13 @@ class _Copies:
 
 
 def _plan(
-    source: Any, code: str | None, limit: int, merge: Any, request: Request, copies: _Copies, optimizer: _Optimizer
+    source: Any,
+    code: str | None,
+    limit: int,
+    merge: Any,
+    request: Request,
+    copies: _Copies,
+    optimizer: _OptimizerRequest,
 ) -> _Plan:
     checkpoint = copies.settled(optimizer.with_weights(open_source(source, request)))
     checkpoint, state = optimizer.with_state(checkpoint, copies)
@@ -239,8 +245,8 @@ def _plan(
 
 
 @dataclass(frozen=True)
-class _Optimizer:
-    """What becomes of the optimizer's state: its weights may be taken, and the state itself."""
+class _OptimizerRequest:
+    """What is asked for of what the optimizer saved: its weights, and its state."""
 
     source: Any
     state: bool
