@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 VOCABULARY = 96
-HEADER = 8
 
 
 def decoder(*, tied: bool, dtype: str = "float32", **settings: Any) -> Any:
