@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from functools import partial
 from itertools import accumulate, product
 
@@ -30,6 +29,7 @@ from neuron_codemods.edits import (
     without_lost,
 )
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
+from neuron_codemods.lines import line_in_new_text
 from neuron_codemods.model import Finding, Migration, Outcome, Position, Settings, SourceError
 from neuron_codemods.module import Module
 from neuron_codemods.project import Project
@@ -99,18 +99,14 @@ def _followed(before: str, first: Migration, second: Migration) -> Migration:
     if not second.changed and not second.findings:
         return first
     old, new = Text(before), Text(first.text)
-    origins: list[int] = []
-    kept: set[int] = set()
-    for tag, start, end, there, stop in SequenceMatcher(None, old.lines, new.lines, autojunk=False).get_opcodes():
-        origins += [min(start + index, max(end - 1, 0)) for index in range(stop - there)]
-        kept.update(range(there, stop) if tag == "equal" else ())
+    origin = line_in_new_text(new.lines, old.lines)
 
     def place(position: Position) -> Position:
-        index = position.line - 1
-        if index in kept:
-            return replace(position, line=origins[index] + 1)
-        line = origins[index] if index < len(origins) else len(old.lines) - 1
-        return old.position(old.line_starts[line] + len(old.indentation(old.line_starts[line])))
+        line = min(origin(position.line), len(old.lines))
+        if position.line <= len(new.lines) and old.lines[line - 1] == new.lines[position.line - 1]:
+            return replace(position, line=line)
+        start = old.line_starts[line - 1]
+        return old.position(start + len(old.indentation(start)))
 
     moved = [replace(each, start=place(each.start), end=place(each.end)) for each in second.findings]
     findings = sorted((*first.findings, *moved), key=lambda finding: (finding.start, finding.code))
