@@ -270,10 +270,27 @@ class _Work:
         migration = None
         if concerned(region.kind, region.text, self._project):
             try:
-                migration = self._migrated(region.kind, region.text, self._present)
+                migration = self._allowed(region, self._migrated(region.kind, region.text, self._present))
             except SourceError as error:
                 self._unreadable(region, error)
         self._take(region, migration)
+
+    def _allowed(self, region: Region, migration: Migration) -> Migration | None:
+        """The migration of a region without what comments of the text around it keep away."""
+        line = self._parsed.position(region.start).line
+        codes: list[str] = []
+        for comment in self._suppressions:
+            if any(comment.covers(finding.code, line) for finding in migration.findings):
+                comment.used = True
+                codes += comment.codes or ("NM",)
+        if not codes:
+            return migration
+        if "NM" in codes:
+            return None
+        ignored = replace(self._settings, ignore=(*self._settings.ignore, *codes))
+        return migrate_text(
+            region.kind, region.text, path=self._path, settings=ignored, project=self._project, present=self._present
+        )
 
     def _migrate_group(self, regions: list[Region]) -> None:
         if not any(concerned(region.kind, region.text, self._project) for region in regions):

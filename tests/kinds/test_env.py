@@ -58,3 +58,9 @@ def test_what_is_for_a_person_stands_above_the_line() -> None:
 def test_such_files_are_known_by_their_names(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("NEURON_FUSE_SOFTMAX=1\n")
     assert [result.after for result in migrate_paths([tmp_path])] == [b""]
+
+
+def test_a_comment_keeps_rules_away() -> None:
+    text = "# neuron-migrate: ignore\nNEURON_FUSE_SOFTMAX=1\n"
+    assert migrate_text("env", text).findings == ()
+    assert migrate_text("env", f"{text}NEURON_CUSTOM_SILU=1\n").text == text

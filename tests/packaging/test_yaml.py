@@ -260,3 +260,20 @@ def test_sizes_of_a_script_with_adapters() -> None:
     text = "output_dir: x\nzero_1: true\ntensor_parallel_size: 8\n"
     told = [finding.message for finding in migrate_text("yaml", text, project=project).findings]
     assert "tensor_parallel_size goes: launch with TP_SIZE=1 (adapters cannot be sharded)." in told
+
+
+@pytest.mark.parametrize(
+    ("comment", "codes"),
+    [
+        ("# neuron-migrate: ignore", []),
+        ("# neuron-migrate: ignore[NM401]", ["NM404"]),
+        ("# neuron-migrate: ignore[NM4]", []),
+        ("# neuron-migrate: ignore[NM1]", ["NM002", "NM401", "NM404"]),
+        ("# neuron-migrate: ignore-file", []),
+    ],
+)
+def test_a_comment_keeps_rules_away_from_what_is_a_command(comment: str, codes: list[str]) -> None:
+    text = f"steps:\n  {comment}\n  - run: NEURON_FUSE_SOFTMAX=1 torchrun train.py --zero_1\n"
+    migration = migrate_text("yaml", text, project=TRAINS)
+    assert sorted({finding.code for finding in migration.findings}) == codes
+    assert ("--zero_1" in migration.text) == ("NM401" not in codes)
