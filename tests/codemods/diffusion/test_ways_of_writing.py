@@ -62,6 +62,15 @@ REWRITTEN = {
         "(p or q).push_to_hub('k')",
         "q.save_pretrained('w') (p if x else q).save_pretrained('u') (p or q).push_to_hub('k')",
     ),
+    "the uses of a pipeline that is left, beside one that is not": (
+        "p = P.from_pretrained('a/b', export=True)\nx = X.from_pretrained('a/b', export=True, **s)\nx('p')\n"
+        "x.to('cpu')\nx.save_pretrained('k')\nx.push_to_hub('k')",
+        "export=True, **s) x('p') x.to('cpu') x.save_pretrained('k') x.push_to_hub('k')",
+    ),
+    "a block without room for a line": (
+        f"if x:\n{' ' * 120}p = N.from_pretrained('a', export=True, controlnet_ids=[{'c' * 20}, {'d' * 20}])",
+        "controlnet = [ ControlNetModel.from_pretrained(cccccccccccccccccccc, dtype=torch.bfloat16),",
+    ),
     "mappings that are joined": (
         'a = {"height": 512}\nb = a | {**a, "width": 256}\np = P.from_pretrained("a/b", export=True, **b)\np("x")',
         'p("x", height=512, width=256)',
