@@ -341,6 +341,16 @@ TO_REVIEW = {
         "p = P.from_pretrained('a/b', export=True, height=8, width=8)\nfor p in [p]:\n    p('x')",
         "Nothing here calls the pipeline: give height=8 and width=8 to the calls",
     ),
+    "a pipeline behind too many names": (
+        "a0 = P.from_pretrained('a/b', export=True, height=8, width=8)\n"
+        + "".join(f"a{number + 1} = a{number}\n" for number in range(40))
+        + "a40('x')",
+        "Nothing here calls the pipeline: give height=8 and width=8 to the calls",
+    ),
+    "a pipeline that a piece of a function returns": (
+        "p = P.from_pretrained('a/b', export=True, height=8, width=8)\nreturn p",
+        "Nothing here calls the pipeline: give height=8 and width=8 to the calls",
+    ),
     "a device behind many names": (
         "p = P.from_pretrained('a/b', export=True)\ng = torch.Generator(device=a)\na = b\nb = c\nc = d\nd = e\ne = f\n"
         "p('x', generator=g)",
@@ -381,6 +391,11 @@ LEFT = {
         "import os\nif os.path.exists(f(m)):\n    p = P.from_pretrained(f(m))\nelse:\n"
         "    p = P.from_pretrained('a', export=True)\n    p.save_pretrained(f(m))",
         "f(m) is a compiled pipeline",
+    ),
+    "another folder is asked for": (
+        "import os\nif os.path.exists(a):\n    p = P.from_pretrained(b)\nelse:\n"
+        "    p = P.from_pretrained('m', export=True)\n    p.save_pretrained(b)",
+        "b is a compiled pipeline",
     ),
     "a folder in a set": (
         "import os\nif os.path.exists({o}):\n    p = P.from_pretrained({o})\nelse:\n"
