@@ -149,8 +149,11 @@ def _reviews(module: Module, load: Load, cast: Cast, is_parallel: bool) -> Itera
         )
     unknown = [item.arg for item in load.call.keywords if item.arg is not None and not _is_known(item.arg)]
     if unknown:
-        message = f"{', '.join(unknown)} may have been ignored before; transformers refuses what it does not know."
-        yield Change(Outcome.REVIEW, load.call, message)
+        message = (
+            f"{', '.join(unknown)} may have been ignored before, and transformers refuses what neither it nor the "
+            "configuration of the model knows: delete it if so."
+        )
+        yield Change(Outcome.MANUAL, load.call, message)
     instance = load.find("instance_type")
     if instance is not None and known(module, instance) in ("inf2", "trn1", "trn1n"):
         yield Change(

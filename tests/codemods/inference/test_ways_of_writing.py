@@ -407,7 +407,6 @@ def test_it_is_rewritten(script: str, expected: str) -> None:
 
 
 TO_REVIEW = {
-    "a keyword that nobody knows": (f'm = A.from_pretrained("m", foo=1, {LENGTH})', "foo may have been ignored"),
     "a repository": ('m = C.from_pretrained("a/b")', "If this repository holds a compiled model"),
     "an instance": ('m = C.export("m", instance_type="inf2")', 'instance_type="inf2" has no native successor'),
     "a cast that is not followed": (
