@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import os
 import pickle
 import zipfile
 from collections.abc import Mapping
@@ -135,5 +136,12 @@ def test_table_of_contents_that_lies(field: int, value: int, told: str, tmp_path
 def test_missing_and_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"nothing is missing\.$"):
         read_torch_file(tmp_path / "nothing")
-    with pytest.raises(ExportError, match="cannot be read: Is a directory"):
+    with pytest.raises(ExportError, match=r" is not a file\.$"):
         read_torch_file(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "file")
+    with pytest.raises(ExportError, match=r"file is not a file\.$"):
+        read_torch_file(tmp_path / "file")

@@ -84,6 +84,8 @@ def read_torch_file(path: Path) -> Any:
 
 def _read(path: Path, unpickler: type[_Unpickler]) -> Any:
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for without end
+            raise ExportError(f"{path} is not a file.")
         length = path.stat().st_size
         with zipfile.ZipFile(path) as archive:
             return unpickler(path, archive, length).read()
