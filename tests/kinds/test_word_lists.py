@@ -51,6 +51,11 @@ def test_other_lists_are_not_one_command(lines: tuple[str, ...]) -> None:
     assert len(left) == len(lines)
 
 
+def test_a_command_that_goes_whole_stays_for_a_person() -> None:
+    text = HEAD + "".join(f"{ITEM}{word}\n" for word in ("optimum-cli", "neuron", "cache", "set", "me/cache"))
+    assert text.removeprefix(HEAD) in migrate_text("yaml", text).text
+
+
 def test_a_list_under_another_key_is_no_command() -> None:
     text = "items:\n  - neuron_parallel_compile\n  - torchrun\n"
     assert migrate_text("yaml", text).text == text

@@ -415,6 +415,11 @@ with lazy_load_for_parallelism(tensor_parallel_size=8):
             id="a configuration in no variable",
         ),
         pytest.param("lora = LoraConfig(r=8)\n", "tp_size=1", id="a file that makes no trainer"),
+        pytest.param(
+            "import peft\n\npeft.TaskType('CAUSAL_LM')\nNeuronTrainer(model)\n",
+            'tp_size=8, model="m"',
+            id="another name",
+        ),
     ],
 )
 def test_adapters_are_told_by_their_use(body: str, expected: str) -> None:
