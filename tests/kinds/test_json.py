@@ -89,3 +89,8 @@ def test_files(tmp_path: Path) -> None:
     ]
     with pytest.raises(SourceError, match="not JSON"):
         migrate_text("json", '{"output_dir": "x", // zero\n"zero_1": 1}')
+
+
+def test_a_text_that_looks_like_a_comment_is_none() -> None:
+    text = '{"output_dir": "# neuron-migrate: ignore-file", "zero_1": true}'
+    assert migrate_text("json", text).text == '{"output_dir": "# neuron-migrate: ignore-file"}'
