@@ -386,7 +386,12 @@ def _outermost(module: Module, statement: ast.stmt, removed: Sequence[Edit]) -> 
 def _beside(edit: Edit, removed: Sequence[Edit]) -> Edit:
     """An insertion, behind the stretch around it where that goes."""
     around = next((gone for gone in removed if gone.start < edit.start < gone.end), None)
-    return edit if around is None else replace(edit, start=around.end, end=around.end)
+    if around is None:
+        return edit
+    text = edit.apply("")
+    if text.startswith("; "):  # the statement before it goes, and its semicolon
+        return Edit.insert(around.end, f"{text[2:]}; ")
+    return replace(edit, start=around.end, end=around.end)
 
 
 def _markers(module: Module, found: Sequence[Found], settings: Settings) -> list[Edit]:
@@ -410,7 +415,7 @@ def _markers(module: Module, found: Sequence[Found], settings: Settings) -> list
     lines: dict[ast.stmt, list[str]] = defaultdict(list)
     for (statement, said), line in wanted.items():
         apart = (marker for marker in left if markers.said(marker.message) == said)
-        marker = next((marker for marker in apart if markers.is_above(module, marker, statement)), None)
+        marker = next((marker for marker in apart if markers.is_beside(module, marker, statement)), None)
         if marker is not None:
             left.remove(marker)
         else:

@@ -40,6 +40,13 @@ def correct_positions(source: Source, string: ast.JoinedStr) -> bool:
     return True
 
 
+def nested(string: ast.JoinedStr) -> Iterator[ast.JoinedStr]:
+    """The f-strings in the expressions of an f-string."""
+    for node in ast.walk(string):
+        if isinstance(node, ast.FormattedValue):
+            yield from (inner for inner in ast.walk(node.value) if isinstance(inner, ast.JoinedStr))
+
+
 def _formatted(node: ast.AST) -> Iterator[ast.expr]:
     """The expressions of an f-string in the order in which they are written."""
     for child in ast.iter_child_nodes(node):

@@ -145,6 +145,12 @@ def _others(binding: Binding) -> list[Binding]:
     return [other for other in binding.scope.bindings[binding.name] if other is not binding]
 
 
+def _deletions(binding: Binding) -> list[ast.stmt]:
+    """The statements ``del name`` that go with the import of the name."""
+    deleted = (other.statement for other in _others(binding) if isinstance(getattr(other.node, "ctx", None), ast.Del))
+    return [node for node in deleted if isinstance(node, ast.Delete) and len(node.targets) == 1]
+
+
 def _is_read_from_outside(reference: Reference, binding: Binding) -> bool:
     """Whether a class body may see an import under a name that it binds as well: ``Old = Old``."""
     scope = reference.scope
@@ -401,6 +407,7 @@ class Plan:
             if self._is_suppressed(binding.statement):
                 continue
             self.site(binding.statement).gone.add(binding.node)
+            self.removed += _deletions(binding)
         self._rename_stars(stars)
         needed: dict[str, list[Use]] = defaultdict(list)
         for native, use in required:

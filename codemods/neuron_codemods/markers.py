@@ -166,10 +166,8 @@ def marked_above(module: Module, statement: ast.stmt) -> list[Marker]:
     return found
 
 
-def is_above(module: Module, marker: Marker, statement: ast.stmt) -> bool:
-    """Whether a marker was left for a statement, although an earlier run has written others between them."""
-    if marker.line >= statement.lineno:
-        return False
-    below = module.names.statements[bisect_right(module.statement_starts, marker.token.start)]
-    block = module.block(below)
+def is_beside(module: Module, marker: Marker, statement: ast.stmt) -> bool:
+    """Whether a marker may be left for a statement: an earlier run wrote others between them, or moved a value."""
+    index = bisect_right(module.statement_starts, marker.token.start)
+    block = module.block(module.names.statements[min(index, len(module.names.statements) - 1)])
     return any(above in block for above in (statement, *module.ancestors(statement)))

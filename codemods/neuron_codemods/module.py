@@ -510,6 +510,8 @@ class Module:
                 )
                 if interesting and not fstrings.correct_positions(self.source, node):
                     self._syntax.unplaced.update(ast.walk(node))
+                for string in fstrings.nested(node):  # no quote is left for new text in there
+                    self._syntax.unplaced.update(ast.walk(string))
 
     def _read_annotations(self) -> Iterator[Reference]:
         for constant in self.names.annotations:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 
-from . import campaign, corpus
+from . import campaign, corpus, texts
 
 
 def main() -> int:
@@ -15,6 +15,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=1_000, help="how many programs (1000)")
     parser.add_argument("--seed", default="0", help="the first half of each program's own seed (0)")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes (1)")
+    parser.add_argument("--kind", default="python", choices=("python", *texts.NAMES), help="of which texts (python)")
     parser.add_argument("--only", nargs="*", help="seeds of single programs, as the log names them")
     parser.add_argument("--renew", action="store_true", help="write corpus.jsonl anew, which changes all seeds")
     given = parser.parse_args()
@@ -27,7 +28,7 @@ def main() -> int:
     parts = (
         [campaign.counted([seed]) for seed in given.only]
         if given.only
-        else campaign.run(given.seed, given.programs, given.jobs)
+        else campaign.run(given.seed, given.programs, given.jobs, given.kind)
     )
     for part in parts:
         done += part.programs

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 
-from . import contracts, grammar
+from . import contracts, grammar, texts
 from .shrink import shrunk
 
 CHUNK = 25
@@ -34,10 +35,10 @@ class Counted:
     broken: tuple[Broken, ...]
 
 
-def run(seed: str, programs: int, jobs: int) -> Iterator[Counted]:
-    """The counts of all programs of a seed, a few at a time."""
+def run(seed: str, programs: int, jobs: int, kind: str = "python") -> Iterator[Counted]:
+    """The counts of all programs, or texts of another kind, of a seed, a few at a time."""
     starts = range(0, programs, CHUNK)
-    look = partial(_chunk, seed, programs)
+    look = partial(_chunk, kind, seed, programs)
     if jobs == 1:
         yield from map(look, starts)
         return
@@ -45,9 +46,9 @@ def run(seed: str, programs: int, jobs: int) -> Iterator[Counted]:
         yield from pool.map(look, starts)
 
 
-def _chunk(seed: str, programs: int, start: int) -> Counted:
-    end = min(start + CHUNK, programs)
-    return counted([f"{seed}:{number}" for number in range(start, end)])
+def _chunk(kind: str, seed: str, programs: int, start: int) -> Counted:
+    seeds = [f"{seed}:{number}" for number in range(start, min(start + CHUNK, programs))]
+    return counted(seeds) if kind == "python" else counted_texts(kind, seeds)
 
 
 def counted(seeds: list[str]) -> Counted:
@@ -63,6 +64,22 @@ def counted(seeds: list[str]) -> Counted:
             broken.append(Broken(seed, violation.contract, said[0] if said else violation.said, small))
             break
     return Counted(len(seeds), refused, tuple(broken))
+
+
+def counted_texts(kind: str, seeds: list[str]) -> Counted:
+    """The counts of some texts of another kind; what cannot be read is refused by the parser of the kind."""
+    broken = []
+    for seed in seeds:
+        text = texts.text(kind, random.Random(f"{kind}:{seed}"))
+        for violation in texts.violations(kind, text):
+            small = shrunk(text, partial(_text_breaks, violation.contract, kind))
+            broken.append(Broken(f"{kind}:{seed}", violation.contract, violation.said, small))
+            break
+    return Counted(len(seeds), 0, tuple(broken))
+
+
+def _text_breaks(contract: str, kind: str, text: str) -> bool:
+    return any(each.contract == contract for each in texts.violations(kind, text))
 
 
 def _breaks(contract: str, program: grammar.Program, text: str) -> bool:

@@ -99,6 +99,8 @@ def test_the_command_prints_seeds_and_counts(
     monkeypatch.setattr("sys.argv", ["fuzz", "--programs", "2", "--seed", "suite"])
     assert command.main() == 0
     assert capsys.readouterr().out.splitlines()[-1] == "0 violations"
+    monkeypatch.setattr("sys.argv", ["fuzz", "--programs", "2", "--kind", "setup_cfg"])
+    assert command.main() == 0
     monkeypatch.setattr("sys.argv", ["fuzz", "--only", "suite:1"])
     monkeypatch.setattr(python, "collect", lambda *_: 1 / 0)
     assert command.main() == 1

@@ -300,6 +300,8 @@ def is_kept(load: Load, name: str) -> bool:
 
 
 def _problem(module: Module, load: Load) -> str:
+    if not module.is_placed(load.call):
+        return "Take this call out of the f-string around it and run neuron-migrate again."
     given = load.arguments.given
     if load.arguments.unknown is not None:
         text = module.source.segment(load.arguments.unknown.value)

@@ -237,6 +237,8 @@ def _read(module: Module, call: ast.Call) -> Load | None:
                 settings.setdefault(item.arg, Given(holder, item))
     if any(isinstance(argument, ast.Starred) for argument in call.args) or len(call.args) > 1:
         problem = problem or Problem(call, _TRAINS if _is_for_training(call) else _POSITIONAL)
+    if not module.is_placed(call):
+        problem = Problem(call, "take this call out of the f-string around it, and run neuron-migrate again.")
     return Load(call, symbol, family, tuple(splats), config, binding, problem, settings=settings)
 
 

@@ -147,16 +147,18 @@ def _mappings(module: Module, call: ast.Call) -> Iterator[Change]:
 
 
 def _tokenizer(call: ast.Call) -> Iterator[Change]:
+    known = keyword(call, "processing_class")
     for old in _OLD_NAMES:
         given = keyword(call, old)
         if given is None:
             continue
-        if keyword(call, "processing_class") is not None:
+        if known is not None:
             message = f"{old} goes: processing_class is given as well."
             yield Change(Outcome.REWRITTEN, given, message, (remove_argument(call, given),))
         else:
             edit = rename_argument(call, given, "processing_class")
             yield Change(Outcome.REWRITTEN, given, f"{old} is called processing_class.", (edit,))
+            known = given
 
 
 def positions(call: ast.Call, native: str) -> Iterator[Change]:
