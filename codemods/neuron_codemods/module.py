@@ -510,8 +510,9 @@ class Module:
                 )
                 if interesting and not fstrings.correct_positions(self.source, node):
                     self._syntax.unplaced.update(ast.walk(node))
-                for string in fstrings.nested(node):  # no quote is left for new text in there
-                    self._syntax.unplaced.update(ast.walk(string))
+                for string in fstrings.nested(node):  # a name can be renamed, but no quote is left for new text
+                    expressions = (item for item in ast.walk(string) if isinstance(item, (ast.Call, ast.Attribute)))
+                    self._syntax.unplaced.update(expressions)
 
     def _read_annotations(self) -> Iterator[Reference]:
         for constant in self.names.annotations:
