@@ -88,6 +88,11 @@ def child(arguments: Sequence[str]) -> str:
     return done.stdout
 
 
+def held(is_held: bool) -> str:
+    """What is said of a limit."""
+    return "held" if is_held else "not held"
+
+
 def table(title: str, rows: Sequence[Sequence[str]]) -> str:
     """Rows under a title, the first of them the heading; numbers to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

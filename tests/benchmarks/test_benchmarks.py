@@ -62,8 +62,9 @@ def test_every_large_file_migrates(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tree_sitter")
     monkeypatch.setattr(growth, "FACTOR", 2)
     rows = list(growth.grown(0.001))
-    assert [name for name, *_ in rows] == [name for name, *_ in growth.TEXTS]
-    assert {count for _, count, *_ in rows} == {8, 10}
+    assert [name for name, *_ in rows] == [each.name for each in growth.KINDS]
+    assert [count for _, count, *_ in rows] == [2 * max(each.count // 1_000, 4) for each in growth.KINDS]
+    assert growth.measured(0.001).splitlines()[2].split()[-2:] == ["growth", "limit"]
 
 
 def test_numbers_stand_to_the_right() -> None:
