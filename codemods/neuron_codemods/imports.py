@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import sys
 import tokenize
 from collections import Counter, defaultdict
@@ -533,11 +534,11 @@ class Plan:
                     if self._only_imports_between(host, site.statement):
                         site.fresh.remove(entry)
                         added[entry.module].append(entry)
-        uses = _uses(self.module, chain(*self.required.values()))
+        first_use = _first(_uses(self.module, chain(*self.required.values())))
         for native in list(self.required):
             native_module, name = split(native)
             host = hosts.get(native_module)
-            if host is not None and not any(_is_at_or_after(self.module, host, use) for use in uses):
+            if host is not None and _end(self.module, host) <= first_use:
                 added[native_module].append(Imported(native_module, name, local_name(self.module, native)))
                 del self.required[native]
         for name, entries in added.items():
@@ -844,8 +845,9 @@ def last_import(module: Module, before: Collection[Use] = ()) -> ast.stmt | None
     With places ``before``, only imports that are made before all of them count.
     """
     found: ast.stmt | None = None
+    first_use = _first(before)
     for statement in module.source.tree.body:
-        if any(_is_at_or_after(module, statement, use) for use in before):
+        if _end(module, statement) > first_use:  # it holds the use or shares a line with it, or stands below
             break
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             break
@@ -863,13 +865,12 @@ def first_import(module: Module, before: Collection[Use] = (), *, of_library: bo
     first = next(
         (node for node in imports if not (_is_of_future(node) or (not of_library and _is_of_library(node)))), None
     )
-    below = first is not None and any(_is_at_or_after(module, first, use) for use in before)
-    return None if below else first
+    return None if first is None or _end(module, first) > _first(before) else first
 
 
-def _is_at_or_after(module: Module, statement: ast.stmt, use: Use) -> bool:
-    """Whether a statement holds a place or shares a line with it, or stands below it."""
-    return _end(module, statement) > use.offset
+def _first(uses: Collection[Use]) -> float:
+    """Where the first of some places is; without any, behind everything."""
+    return min((use.offset for use in uses), default=math.inf)
 
 
 def _only_imports(statement: ast.stmt) -> bool:

@@ -168,6 +168,18 @@ def all_arguments(module: Module) -> tuple[Arguments, ...]:
     return tuple(_arguments(module))
 
 
+@once
+def _made_by(module: Module) -> dict[ast.expr, Arguments]:
+    """The training arguments that each call makes."""
+    return {arguments.call: arguments for arguments in all_arguments(module)}
+
+
+@once
+def _parsed_arguments(module: Module) -> list[Arguments]:
+    """The training arguments that come from the command line."""
+    return [arguments for arguments in all_arguments(module) if arguments.is_parsed]
+
+
 def _arguments(module: Module) -> Iterator[Arguments]:
     for call in module.calls:
         found = called_kind(module, call, ARGUMENT_CLASSES)
@@ -268,9 +280,8 @@ def arguments_of(module: Module, node: ast.AST, depth: int = 0) -> Arguments | N
     """Where the training arguments that an expression holds were made, if that is in this module."""
     if depth > _LONGEST_WAY:
         return None
-    made = {arguments.call: arguments for arguments in all_arguments(module)}
     if isinstance(node, ast.Call):
-        return made.get(node) or _of_function(module, node, None, depth)
+        return _made_by(module).get(node) or _of_function(module, node, None, depth)
     if isinstance(node, ast.Subscript):
         index = literal(node.slice)
         return _of_several(module, node.value, index, depth) if isinstance(index, int) else None
@@ -388,8 +399,8 @@ def _of_several(module: Module, value: ast.expr, index: int, depth: int) -> Argu
         return arguments_of(module, value.elts[index], depth + 1) if index < len(value.elts) else None
     if not isinstance(value, ast.Call):
         return None
-    for arguments in all_arguments(module):
-        if arguments.is_parsed and _parses(module, value, arguments.call):
+    for arguments in _parsed_arguments(module):
+        if _parses(module, value, arguments.call):
             classes = parsed_classes(module, arguments.call)
             found = kind_of(module, classes[index], ARGUMENT_CLASSES) if index < len(classes) else None
             if found is not None and found.native == arguments.native:
