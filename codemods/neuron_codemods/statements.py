@@ -12,8 +12,10 @@ from neuron_codemods.module import Module, once
 from neuron_codemods.source import Source
 
 _MARKERS = ("# TODO(neuron-migrate ", "# NOTE(neuron-migrate ")
-_OLD_WORDS = re.compile(r"compil|\bdevices?\b|\bexport|\btrac(?:e|ing)|neuron|\bxla\b|static|shapes?\b", re.IGNORECASE)
-"""What comments speak of that are about the compilation ahead of time and no more."""
+_OLD_WORDS = re.compile(
+    r"compil|\bdevices?\b|\bexport|\btrac(?:e|ing)|neuron|\bxla\b|static|shapes?\b|\bsav(?:e|es|ing)\b", re.IGNORECASE
+)
+"""What comments speak of that are about the compilation ahead of time and what it leaves, and no more."""
 _FOR_PROGRAMS = re.compile(r"#\s*(?:%%|In\s*\[|COMMAND|type:|fmt:|noqa|pylint:|isort:|pragma:|neuron-migrate:|!|-\*-)")
 _SUPPRESSION = re.compile(r"\s*#\s*neuron-migrate:\s*ignore(?!-file)")
 

@@ -89,15 +89,8 @@ def _preprocessors(module: Module, done: tuple[Load, ...]) -> Iterator[Change]:
 
 def _saved(module: Module, statement: ast.Expr) -> Change:
     message = "The compiled folder goes: it was written only to be loaded again, and nothing is exported natively."
-    edit = RemoveStatement(statement, owns_comments(module, statement))
+    edit = RemoveStatement(statement)
     return Change(Outcome.REWRITTEN, statement.value, message, (edit,))
-
-
-def owns_comments(module: Module, statement: ast.stmt) -> bool:
-    """Whether the comment lines above a statement can be about nothing else: no other statement follows closely."""
-    block = module.block(statement)
-    index = module.index(statement)
-    return index + 1 == len(block) or block[index + 1].lineno > (statement.end_lineno or statement.lineno) + 1
 
 
 def _push(module: Module, call: ast.Call) -> Iterator[Change]:
@@ -145,7 +138,7 @@ model.push_to_hub("me/model-neuron", token=True)
         """from optimum.neuron import NeuronModelForMaskedLM
 
 model = NeuronModelForMaskedLM.from_pretrained("my/model", export=True, batch_size=1, sequence_length=64)
-# Keep the compiled model.
+# Save it locally.
 model.save_pretrained("folder")
 
 model = NeuronModelForMaskedLM.from_pretrained("folder")
