@@ -1,0 +1,30 @@
+"""Import statements: rewritten where they stand, with the user's aliases kept and collisions avoided.
+
+``naming`` says under which name new code reaches an object, ``places`` where an import may stand, ``plan`` decides
+what becomes of each import statement, ``sites`` is what it decides on, and ``writing`` turns that into edits.
+"""
+
+from neuron_codemods.imports.naming import (
+    existing_import,
+    is_exported,
+    is_unused,
+    local_name,
+    must_keep_name,
+    why_wanted,
+)
+from neuron_codemods.imports.places import Use, first_import, last_import, uses_in
+from neuron_codemods.imports.plan import Plan
+
+__all__ = [
+    "Plan",
+    "Use",
+    "existing_import",
+    "first_import",
+    "is_exported",
+    "is_unused",
+    "last_import",
+    "local_name",
+    "must_keep_name",
+    "uses_in",
+    "why_wanted",
+]
