@@ -19,8 +19,9 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import erased
 from neuron_codemods.training.accelerators import PLUGINS, accelerators
+from neuron_codemods.training.configs import sharded_load, sizes_above, split_load
 from neuron_codemods.training.objects import kept_in_self, owner
-from neuron_codemods.training.parallel import Load, loads, sizes_at
+from neuron_codemods.training.parallel import Load, loads
 from neuron_codemods.values import (
     UNKNOWN,
     constant,
@@ -123,16 +124,16 @@ def _keywords(module: Module, call: ast.Call, gone: set[ast.AST]) -> Iterator[Ch
 
 def _plugin(module: Module, call: ast.Call, given: ast.keyword) -> Change:
     edits: list[AnyEdit] = [remove_argument(call, given)]
-    load = _sharded(module)
-    if load is None or load.is_lora or load.size.known == 1:
+    load = split_load(module)
+    if load is None:
         message = f"{given.arg} goes: the model is not split by tensor parallelism, so accelerate needs no sizes."
         if not loads(module):
             message = f"{given.arg} goes: {_NO_LOAD}"
             return Change(Outcome.REVIEW, given, message, tuple(edits))
         return Change(Outcome.REWRITTEN, given, message, tuple(edits))
     statement = module.statement(call)
-    sizes = sizes_at(module, load, statement)
-    if sizes is None or not _can_hold_lines(module, statement):
+    sizes = sizes_above(module, load, statement)
+    if sizes is None:
         message = f"{given.arg}: pass parallelism_config=ParallelismConfig(tp_size=..., dp_shard_size=...) instead."
         return Change(Outcome.MANUAL, given, message)
     name = _free(module)
@@ -144,17 +145,6 @@ def _plugin(module: Module, call: ast.Call, given: ast.keyword) -> Change:
     return Change(Outcome.REWRITTEN, given, message, tuple(edits), (SIZES, PARALLELISM))
 
 
-def _sharded(module: Module) -> Load | None:
-    return next((load for load in loads(module) if load.is_sharded), None)
-
-
-def _can_hold_lines(module: Module, statement: ast.stmt) -> bool:
-    """Whether lines above a statement are run as often as the call in it."""
-    kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.With, ast.If, ast.For, ast.Assert)
-    is_once = isinstance(statement, kinds) and not module.is_elif(statement)
-    return is_once and not isinstance(module.parent(statement), ast.ClassDef)
-
-
 def _free(module: Module) -> str:
     return "model_sizes" if "sizes" in module.names.bound or "sizes" in module.names.references else "sizes"
 
@@ -163,7 +153,7 @@ def _zero(module: Module, call: ast.Call, given: ast.keyword) -> Change:
     edit = remove_argument(call, given)
     if constant(module, given.value) is False:
         return Change(Outcome.REWRITTEN, given, "zero_1=False goes: there is no such switch.", (edit,))
-    if _sharded(module) is not None:
+    if sharded_load(module) is not None:
         message = (
             "zero_1 goes: FSDP shards the optimizer state, and parameters and gradients too, with the same result."
         )
@@ -296,7 +286,7 @@ class _Prepared:
 
 
 def _prepare(module: Module, call: ast.Call) -> Iterator[Change]:
-    load = _sharded(module)
+    load = sharded_load(module)
     if load is None:
         return
     prepared = _read(module, call)
@@ -312,7 +302,7 @@ def _prepare(module: Module, call: ast.Call) -> Iterator[Change]:
 
 
 def _prepare_model(module: Module, call: ast.Call) -> Iterator[Change]:
-    load = _sharded(module)
+    load = sharded_load(module)
     if load is None or not call.args or len(call.args) > 2 or keyword(call, "evaluation_mode") is not None:
         return
     answer = _is_sharded(module, call.args[0], load, set())

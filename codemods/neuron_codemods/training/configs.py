@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding
 from neuron_codemods.training.accelerators import plugins
-from neuron_codemods.training.parallel import loads
+from neuron_codemods.training.parallel import Load, loads, sizes_at
 
 CONFIG_CLASSES = frozenset({"TrainingNeuronConfig", "ModelParallelismPlugin", "TensorParallelismPlugin"})
 REPLACED = frozenset(
@@ -49,7 +49,33 @@ def moved_configs(module: Module) -> list[MovedConfig]:
 def _given(module: Module) -> Iterator[ast.AST]:
     """What takes a configuration and is rewritten: model loads and accelerators."""
     yield from (load.config for load in loads(module) if load.config is not None)
-    yield from plugins(module)
+    split = split_load(module)
+    for given in plugins(module):
+        if split is None or sizes_above(module, split, module.statement(given)) is not None:
+            yield given
+
+
+def sharded_load(module: Module) -> Load | None:
+    """The first load of a model that is sharded."""
+    return next((load for load in loads(module) if load.is_sharded), None)
+
+
+def split_load(module: Module) -> Load | None:
+    """The load of a model that tensor parallelism splits, so that an accelerator has to know the sizes."""
+    load = sharded_load(module)
+    return None if load is None or load.is_lora or load.size.known == 1 else load
+
+
+def sizes_above(module: Module, load: Load, statement: ast.stmt) -> str | None:
+    """The parallel sizes for a line above a statement that makes an accelerator, or None where none can be had."""
+    return sizes_at(module, load, statement) if _can_hold_lines(module, statement) else None
+
+
+def _can_hold_lines(module: Module, statement: ast.stmt) -> bool:
+    """Whether lines above a statement are run as often as the call in it."""
+    kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.With, ast.If, ast.For, ast.Assert)
+    is_once = isinstance(statement, kinds) and not module.is_elif(statement)
+    return is_once and not isinstance(module.parent(statement), ast.ClassDef)
 
 
 def _moved(module: Module, binding: Binding, taken: set[ast.Name]) -> MovedConfig | None:
