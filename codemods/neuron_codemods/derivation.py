@@ -117,8 +117,7 @@ def _passed(module: Module, parameter: ast.arg) -> list[ast.expr]:
         return []
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
     bindings = module.names.module.bindings.get(function.name, [])
-    is_open = function.name in module.names.exported or module.project.is_taken(module.path, function.name)
-    if parameter.arg not in names or len(bindings) != 1 or is_open:
+    if parameter.arg not in names or len(bindings) != 1 or module.is_offered(function.name):
         return []
     index = names.index(parameter.arg)
     given: list[ast.expr] = []

@@ -492,6 +492,10 @@ class Module:
         """Whether a node's position can be trusted (False inside an f-string that could not be read)."""
         return node not in self._syntax.unplaced
 
+    def is_offered(self, name: str) -> bool:
+        """Whether a name of the file itself is for others: ``__all__`` holds it, or another file imports it."""
+        return name in self.names.exported or self.project.is_taken(self.path, name)
+
     # Positions and strings ------------------------------------------------------------------------------------
 
     def _place_fstrings(self) -> None:

@@ -12,11 +12,9 @@ def folder_text(module: Module, folder: ast.expr | None) -> ast.Constant | None:
     binding = module.binding(folder) if isinstance(folder, ast.Name) else None
     if binding is None or not isinstance(binding.value, ast.Constant) or len(binding.scope.bindings[binding.name]) > 1:
         return None
-    is_exported = binding.scope.is_module and (
-        binding.name in module.names.exported or module.project.is_taken(module.path, binding.name)
-    )
+    is_offered = binding.scope.is_module and module.is_offered(binding.name)
     loaded = all(_is_loaded(module, reference.node) for reference in module.references(binding))
-    return binding.value if loaded and not is_exported else None
+    return binding.value if loaded and not is_offered else None
 
 
 def _is_loaded(module: Module, node: ast.AST) -> bool:

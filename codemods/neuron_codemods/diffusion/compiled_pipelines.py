@@ -173,10 +173,8 @@ def _mappings(module: Module, found: Loads, conversions: list[Conversion]) -> It
         is_plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and (
             isinstance(statement, ast.AnnAssign) or len(statement.targets) == 1
         )
-        is_exported = binding.scope.is_module and (
-            binding.name in module.names.exported or module.project.is_taken(module.path, binding.name)
-        )
-        if binding not in read and is_plain and not is_exported and all(use in emptied for use in uses):
+        is_offered = binding.scope.is_module and module.is_offered(binding.name)
+        if binding not in read and is_plain and not is_offered and all(use in emptied for use in uses):
             message = f"{binding.name} goes: nothing takes it any more."
             yield Change(Outcome.REWRITTEN, binding.node, message, (RemoveStatement(statement),))
 

@@ -20,14 +20,13 @@ from neuron_codemods.imports.naming import (
     existing_import,
     is_exported,
     is_free,
-    local_name,
     module_name,
     must_keep_name,
     others,
     split,
 )
 from neuron_codemods.imports.places import Use
-from neuron_codemods.imports.sites import Imported, Site, comments_of, is_suppressed
+from neuron_codemods.imports.sites import Imported, Site, comments_of, imported, is_suppressed
 from neuron_codemods.imports.writing import Writer
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import BUILTINS, Binding, Reference, Scope
@@ -246,7 +245,7 @@ class Plan:
 
     def _star_name(self, old: str, native: str, nodes: Sequence[ast.Name], existing: Binding | None) -> str:
         name, names = split(native)[1], self.module.names
-        kept = old in names.exported or old in names.bound or self.module.project.is_taken(self.module.path, old)
+        kept = old in names.bound or self.module.is_offered(old)
         if kept or not all(self.module.is_placed(node) for node in nodes):
             return old
         if existing is not None:
@@ -261,11 +260,10 @@ class Plan:
         existing = existing_import(self.module, native)
         if existing is not None and all(self._is_above(existing.statement, use) for use in uses):
             return
-        native_module, name = split(native)
-        if not native_module:
+        if not split(native)[0]:
             self.plain[native] += uses
             return
-        fresh = Imported(native_module, name, local_name(self.module, native))
+        fresh = imported(self.module, native)
         sites = self._sites_for(uses)
         if not sites:
             self.required[native] += uses

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from neuron_codemods import markers
+from neuron_codemods.imports.naming import local_name, split
 from neuron_codemods.module import Module, once
 from neuron_codemods.source import Source
 
@@ -45,6 +46,12 @@ class Site:
     modules: list[str] = field(default_factory=list)
     """Texts of plain imports: ``transformers`` or ``transformers as m``."""
     gone: set[ast.alias] = field(default_factory=set)
+
+
+def imported(module: Module, native: str) -> Imported:
+    """The import of a native object under the name that new code uses."""
+    native_module, name = split(native)
+    return Imported(native_module, name, local_name(module, native))
 
 
 def by_module(entries: Iterable[Imported]) -> dict[str, list[Imported]]:

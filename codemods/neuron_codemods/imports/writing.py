@@ -11,7 +11,7 @@ from itertools import chain
 
 from neuron_codemods import statements
 from neuron_codemods.edits import Edit
-from neuron_codemods.imports.naming import local_name, split
+from neuron_codemods.imports.naming import split
 from neuron_codemods.imports.places import (
     Use,
     end_of_lines,
@@ -23,7 +23,7 @@ from neuron_codemods.imports.places import (
     only_imports,
     outside_functions,
 )
-from neuron_codemods.imports.sites import Imported, Site, by_module, comments_of, is_suppressed, sort_key
+from neuron_codemods.imports.sites import Imported, Site, by_module, comments_of, imported, is_suppressed, sort_key
 from neuron_codemods.module import Module
 
 
@@ -57,11 +57,7 @@ class Writer:
         return self.edits, self.removed
 
     def _emit_required(self) -> None:
-        entries = []
-        for native in self.required:
-            native_module, name = split(native)
-            entries.append(Imported(native_module, name, local_name(self.module, native)))
-        lines = [line for text in self._from_lines(entries, "") for line in text.split("\n")]
+        lines = self._lines([imported(self.module, native) for native in self.required])
         anchor = last_import(self.module, outside_functions(self.module, chain(*self.required.values())))
         if anchor is not None:
             if is_of_library(anchor) or only_imports(anchor):
@@ -87,10 +83,10 @@ class Writer:
                         added[entry.module].append(entry)
         first_use = first_offset(outside_functions(self.module, chain(*self.required.values())))
         for native in list(self.required):
-            native_module, name = split(native)
+            native_module = split(native)[0]
             host = hosts.get(native_module)
             if host is not None and end_of_lines(self.module, host) <= first_use:
-                added[native_module].append(Imported(native_module, name, local_name(self.module, native)))
+                added[native_module].append(imported(self.module, native))
                 del self.required[native]
         for name, entries in added.items():
             host = hosts[name]
@@ -111,8 +107,7 @@ class Writer:
                 inner = [item for item in site.fresh if item.module.startswith(f"{name}.") and not item.noted]
                 if inner and self._only_imports_between(host, site.statement):
                     site.fresh = [item for item in site.fresh if item not in inner]
-                    lines = [line for text in self._from_lines(inner, "") for line in text.split("\n")]
-                    self.edits += statements.insert_after(self.module, host, lines)
+                    self.edits += statements.insert_after(self.module, host, self._lines(inner))
 
     def _hosts(self) -> dict[str, ast.ImportFrom]:
         """The imports at the top of the file that names can be added to, by module: plainly written ones."""
@@ -278,6 +273,10 @@ class Writer:
             comments = comments_of(self.source, alias, statement)
             entries.append(Imported(module, alias.name, alias.asname or alias.name, *comments))
         return self._from_statement(module, entries, indentation, sort=False)
+
+    def _lines(self, entries: Sequence[Imported]) -> list[str]:
+        """New imports at the top of the file, line by line."""
+        return [line for text in self._from_lines(entries, "") for line in text.split("\n")]
 
     def _from_lines(self, entries: Sequence[Imported], indentation: str) -> list[str]:
         return [self._from_statement(name, group, indentation) for name, group in sorted(by_module(entries).items())]

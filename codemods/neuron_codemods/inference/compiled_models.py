@@ -215,7 +215,7 @@ def _splat(module: Module, load: Load, splat: Splat, gone: list[str]) -> Iterato
         name = "token" if item.arg == "use_auth_token" else item.arg or ""
         yield CallEdit(load.call, added=((name, module.source.segment(item.value)),))
     if splat.binding is not None and not splat.is_read:
-        yield RemoveStatement(splat.binding.statement, with_comments=False)
+        yield RemoveStatement(splat.binding.statement)
 
 
 def _source(module: Module, load: Load) -> Iterator[AnyEdit]:

@@ -176,8 +176,7 @@ def _calls(module: Module, function: ast.FunctionDef) -> list[tuple[ast.Call, in
     above = module.parent(function)
     if above is module.source.tree and not function.decorator_list:
         own = module.names.module.bindings.get(function.name, [])
-        is_open = function.name in module.names.exported or module.project.is_taken(module.path, function.name)
-        if len(own) != 1 or is_open:
+        if len(own) != 1 or module.is_offered(function.name):
             return []
         nodes: list[ast.expr] = [reference.node for reference in module.references(own[0])]
         offset = 0
