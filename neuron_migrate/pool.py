@@ -1,8 +1,9 @@
 """Many files at once, in worker processes.
 
 Workers are forked from a server that has imported the rules once, or spawned where that is not to be had: plain fork
-is unsafe once there are threads. A worker that dies (a crash in native code, no memory left) costs one file, not the
-run.
+is unsafe once there are threads. Each has a pipe of its own, which ends when it does: a worker that dies (a crash in
+native code, no memory left) costs its one file, and all of them can be killed at any moment. The processes of
+``concurrent.futures`` share their pipes; when one is killed half-way through an answer, its executor waits for ever.
 """
 
 from __future__ import annotations
@@ -12,96 +13,111 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from neuron_migrate import collector
-from neuron_migrate.work import Job
 
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
+
+Job = TypeVar("Job")
 Answer = TypeVar("Answer")
-
-LARGEST_BATCH = 8
-GRACE = 2.0
-"""Seconds that the threads behind the workers get to end once the workers are gone."""
 
 
 class Pool:
     """Worker processes; results come in the order of the work."""
 
     def __init__(self, jobs: int) -> None:
-        methods = multiprocessing.get_all_start_methods()
-        self._context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-        if "forkserver" in methods:
-            self._context.set_forkserver_preload(["neuron_migrate.preload"])
-        self._jobs = jobs
-        self._others = set(multiprocessing.active_children())
-        self._other_threads = set(threading.enumerate())
-        self._executor: ProcessPoolExecutor | None = None
+        context = _context()
+        with _elsewhere():
+            self._workers = [_Worker(context) for _ in range(jobs)]
+        self._idle: SimpleQueue[_Worker] = SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+        self._threads = ThreadPoolExecutor(jobs)  # one waits for each worker, whatever the caller does meanwhile
 
     def map(
         self, work: Callable[[Job], Answer], jobs: Sequence[Job], died: Callable[[Job], Answer]
     ) -> Iterator[Answer]:
         """``work`` done on every job; ``died`` stands in for the answer if it takes a worker down."""
-        size = max(1, min(LARGEST_BATCH, len(jobs) // (self._jobs * 4)))
-        batches = [jobs[start : start + size] for start in range(0, len(jobs), size)]
-        futures: list[Future[list[Answer]]] = []
-        self.close()
-        try:
-            executor = self._started(work)
-            with _elsewhere():
-                futures = [executor.submit(_batch, batch) for batch in batches]
-        except BrokenProcessPool:  # so early that not all is submitted yet
-            pass
-        for index, batch in enumerate(batches):
-            try:
-                if index >= len(futures):
-                    raise BrokenProcessPool
-                yield from futures[index].result()
-            except BrokenProcessPool:
-                # Nobody can tell which file it was: whatever has no answer yet is tried once more, one at a time.
-                for job in batch:
-                    yield self._alone(work, job, died)
+        return self._threads.map(lambda job: self._answer(work, job, died), jobs)
 
-    def _alone(self, work: Callable[[Job], Answer], job: Job, died: Callable[[Job], Answer]) -> Answer:
-        if self._executor is None or self._jobs != 1:
-            self.close()
-            self._jobs = 1
+    def _answer(self, work: Callable[[Job], Answer], job: Job, died: Callable[[Job], Answer]) -> Answer:
+        worker = self._idle.get()
         try:
-            executor = self._started(work)
-            with _elsewhere():
-                future = executor.submit(_batch, [job])
-            answers: list[Answer] = future.result()
-            return answers[0]
-        except BrokenProcessPool:
-            self.close()
+            return worker.ask(work, job)
+        except (EOFError, OSError):
+            worker.replace()
             return died(job)
+        finally:
+            self._idle.put(worker)
 
-    def _started(self, work: Callable[[Job], Any]) -> ProcessPoolExecutor:
-        # What is known of all files of a large project is part of the work. It goes to each process once, and not
-        # with each batch; a process that is forked anew for that has the rules already.
-        if self._executor is None:
-            with _elsewhere():
-                self._executor = ProcessPoolExecutor(self._jobs, self._context, initializer=_begin, initargs=(work,))
-        return self._executor
+    def __enter__(self) -> Pool:
+        return self
 
-    def close(self) -> None:
-        """End the workers in good order."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=True)
-            self._executor = None
-
-    def kill(self) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the workers now, whatever they are doing: they only compute, nothing is lost."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=False, cancel_futures=True)
-            for child in set(multiprocessing.active_children()) - self._others:
-                child.terminate()
-            # The interpreter's own end would meet these threads half-way out, and complain.
-            for thread in set(threading.enumerate()) - self._other_threads:
-                thread.join(GRACE)
-            self._executor = None
+        for worker in self._workers:
+            worker.end()
+        self._threads.shutdown(cancel_futures=True)
+
+
+class _Worker:
+    """One process, and this end of its pipe."""
+
+    def __init__(self, context: ForkServerContext | SpawnContext) -> None:
+        self._context = context
+        self._changes = threading.Lock()
+        self._ended = False
+        self._start()
+
+    def _start(self) -> None:
+        self._pipe, its_end = self._context.Pipe()
+        self._process = self._context.Process(target=serve, args=(its_end,), daemon=True)
+        self._process.start()
+        its_end.close()
+        self._known: object = None
+
+    def ask(self, work: Callable[[Job], Answer], job: Job) -> Answer:
+        """The answer to a job.
+
+        Raises:
+            EOFError: The process died of it.
+            OSError: It had died before.
+        """
+        # What is known of all files of a large project is part of the work: it is sent once, not with each job.
+        self._pipe.send((None if work is self._known else work, job))
+        self._known = work
+        answer: Answer = self._pipe.recv()
+        return answer
+
+    def replace(self) -> None:
+        """Start a new process in place of the one that died."""
+        with self._changes:
+            if not self._ended:
+                self._pipe.close()
+                self._process.join()
+                self._start()
+
+    def end(self) -> None:
+        """Kill the process, for good."""
+        with self._changes:
+            self._ended = True
+            self._process.kill()
+            self._process.join()
+
+
+def _context() -> ForkServerContext | SpawnContext:
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        os.environ["PYTHONSAFEPATH"] = "1"  # for the replacements, which cannot be started elsewhere
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["neuron_migrate.preload"])
+    return context
 
 
 @contextmanager
@@ -109,7 +125,8 @@ def _elsewhere() -> Iterator[None]:
     """Start processes in Python's own directory.
 
     A new interpreter looks for modules where it is started, before all other places. Where the command runs, that is a
-    project whose ``signal.py`` is nobody's business here.
+    project whose ``signal.py`` is nobody's business here. (A replacement is started from a thread, which has no
+    directory of its own; the server that it is forked from runs already.)
     """
     here = os.getcwd()
     os.chdir(os.path.dirname(os.__file__))
@@ -119,18 +136,15 @@ def _elsewhere() -> Iterator[None]:
         os.chdir(here)
 
 
-_work: Callable[[Job], Any]
-"""What this process was started for."""
-
-
-def _begin(work: Callable[[Job], Any]) -> None:
-    global _work
+def serve(pipe: Connection) -> None:
+    """What a worker does: one job after the other, until nobody has any more."""
     # Ctrl-C reaches every process of the terminal. The command decides what it means, not the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     collector.rest()
-    _work = work
-
-
-def _batch(jobs: Sequence[Job]) -> list[Any]:
-    return [_work(job) for job in jobs]
+    work: Any = None
+    with pipe, suppress(EOFError, BrokenPipeError):
+        while True:
+            given, job = pipe.recv()
+            work = given or work
+            pipe.send(work(job))

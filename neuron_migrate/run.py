@@ -98,8 +98,7 @@ def _pooled(jobs: list[Job], workers: int, tick: Callable[[], None]) -> Iterator
     from neuron_migrate.pool import Pool
 
     died = Problem(f"internal error, the file is left as it is: the process that worked on it died; {worker.REPORT}")
-    pool = Pool(workers)
-    try:
+    with Pool(workers) as pool:
         facts = _ticked(pool.map(worker.collect, jobs, lambda job: died), tick)
         yield from _migrated(
             jobs,
@@ -109,10 +108,6 @@ def _pooled(jobs: list[Job], workers: int, tick: Callable[[], None]) -> Iterator
                 work, sound, lambda job: FileResult(job.hit.path, job.hit.data, problem=died)
             ),
         )
-    except BaseException:
-        pool.kill()
-        raise
-    pool.close()
 
 
 def _migrated(

@@ -1,19 +1,16 @@
-"""What seldom happens, in the tests' own process: odd platforms, lost permissions, workers that cannot start."""
+"""What seldom happens, in the tests' own process: odd platforms, lost permissions."""
 
 from __future__ import annotations
 
 import importlib
 import io
 import json
-import multiprocessing
 import os
 import signal
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +20,7 @@ import pytest
 from neuron_codemods import Project, Settings, registry
 from neuron_codemods.kinds import KINDS
 from neuron_codemods.model import Finding, Outcome, Position
-from neuron_migrate import catalog, interrupts, pages, pool, positions, write
+from neuron_migrate import catalog, interrupts, pages, positions, write
 from neuron_migrate.cli import command
 from neuron_migrate.discover import Found
 from neuron_migrate.documents import PYTHON, DocumentError, document, python
@@ -295,59 +292,6 @@ def test_a_copy_that_cannot_be_kept_is_taken_away(here: Path, monkeypatch: pytes
 
 
 # Workers ----------------------------------------------------------------------------------------------------------
-
-
-class Executor:
-    """Stands in for processes: it works at once, here, and cannot take the first ``broken`` batches."""
-
-    broken = 0
-
-    def __init__(self, jobs: int, context: Any, initializer: Callable[..., None], initargs: tuple[Any, ...]) -> None:
-        initializer(*initargs)
-
-    def submit(self, work: Callable[[Any], Any], batch: Any) -> Future[Any]:
-        if Executor.broken:
-            Executor.broken -= 1
-            raise BrokenProcessPool
-        future: Future[Any] = Future()
-        future.set_result(work(batch))
-        return future
-
-    def shutdown(self, *, wait: bool, cancel_futures: bool) -> None: ...
-
-
-@pytest.fixture
-def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    from neuron_migrate.collector import resting
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in numbers}
-    monkeypatch.setattr(pool, "ProcessPoolExecutor", Executor)
-    with resting():
-        yield
-    Executor.broken = 0
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
-@pytest.mark.usefixtures("inline")
-@pytest.mark.parametrize("broken", [0, 1])
-def test_workers_that_break_before_all_is_submitted_are_started_again(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broken: int
-) -> None:
-    for number in range(3):
-        (here / f"{number}.py").write_text(OLD)
-    Executor.broken = broken
-    ran(".", "--jobs", "2")
-    assert capsys.readouterr().err == ""
-    assert "Neuron" not in "".join((here / f"{number}.py").read_text() for number in range(3))
-
-
-def test_a_pool_that_was_never_used_can_be_killed_where_processes_are_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
-    workers = pool.Pool(1)
-    workers.kill()
-    workers.close()
 
 
 def test_where_nobody_says_which_processors_may_be_used_all_are(
