@@ -213,7 +213,7 @@ def _tell_of_rules(given: dict[str, Any], out: Output, *, terminal: bool) -> Non
 def _migrate(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     filters = paths == ("-",)
     mode = _mode(given, filters=filters)
-    progress = Progress(sys.stderr, wanted=not given["quiet"])
+    progress = Progress(sys.stderr, wanted=not given["quiet"], color=given["color"])
     report = _report(mode, given, progress)
     configurations = _configurations(given)
 

@@ -6,6 +6,8 @@ import os
 import time
 from typing import TYPE_CHECKING, TextIO
 
+from neuron_migrate.output import wants_color
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -20,8 +22,9 @@ _INTERVAL = 0.1
 class Progress:
     """Counts steps; shows them where that helps."""
 
-    def __init__(self, stream: TextIO | None, *, wanted: bool) -> None:
+    def __init__(self, stream: TextIO | None, *, wanted: bool, color: str = "auto") -> None:
         terminal = stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+        self._color = wants_color(color, stream)
         self._enabled = wanted and terminal and not os.environ.get("CI")
         self._started = time.monotonic()
         self._looked = self._started
@@ -62,7 +65,7 @@ class Progress:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
-                console=Console(stderr=True),
+                console=Console(stderr=True, no_color=not self._color),
                 auto_refresh=False,
                 transient=True,
                 redirect_stdout=False,

@@ -281,10 +281,13 @@ def _many(project: Project) -> Project:
     return project.write({f"{number}.py": "Neuron__old\n" for number in range(250)})
 
 
-def test_long_work_shows_a_bar_and_takes_it_away_again(project: Project) -> None:
-    status, seen = _on_a_terminal(_many(project), ".", "--jobs", "1")
+@pytest.mark.parametrize(("color", "coloured"), [("auto", True), ("never", False)])
+def test_long_work_shows_a_bar_and_takes_it_away_again(project: Project, color: str, coloured: bool) -> None:
+    status, seen = _on_a_terminal(_many(project), ".", "--jobs", "1", "--color", color)
     assert status == 0
-    assert "Migrating" in seen
+    bars = "".join(re.findall("Migrating .*", seen))
+    assert bars
+    assert bool(re.search(r"\x1b\[[\d;]*[1-9]m", bars)) == coloured
     assert "Migrating" not in seen.rpartition("\x1b[2K")[2]
     assert any(line.endswith("Rewrote 249.py") for line in _plain(seen))
 
