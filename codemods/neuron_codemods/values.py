@@ -157,9 +157,11 @@ class Arguments:
         return found[1].value if found is not None else None
 
 
-def trainer_kind(module: Module, call: ast.Call) -> Kind | None:
-    """The trainer that a call makes, also of a class derived from one, or None when it makes something else."""
-    return called_kind(module, call, TRAINER_CLASSES)
+@once
+def trainers(module: Module) -> dict[ast.Call, Kind]:
+    """The calls of a module that make trainers, also of classes derived from them, in their order."""
+    kinds = ((call, called_kind(module, call, TRAINER_CLASSES)) for call in module.calls)
+    return {call: kind for call, kind in kinds if kind is not None}
 
 
 @once

@@ -18,7 +18,7 @@ from neuron_codemods.imports import Use, first_import, last_import, local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import loads, trains
-from neuron_codemods.values import all_arguments, trainer_kind
+from neuron_codemods.values import all_arguments, trainers
 
 RULE = Rule(
     code="NM140",
@@ -58,8 +58,7 @@ def _is_blank_below(module: Module, statement: ast.stmt) -> bool:
 
 def _calls(module: Module) -> list[ast.Call]:
     """The calls that training on Neuron is made of."""
-    trainers = [call for call in module.calls if trainer_kind(module, call) is not None]
-    return [*(made.call for made in all_arguments(module)), *(load.call for load in loads(module)), *trainers]
+    return [*(made.call for made in all_arguments(module)), *(load.call for load in loads(module)), *trainers(module)]
 
 
 def needs_configuring(module: Module) -> bool:

@@ -15,7 +15,7 @@ from neuron_codemods.edits import Change, RemoveStatement
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.renaming import erased
-from neuron_codemods.values import all_arguments, keyword, trainer_kind
+from neuron_codemods.values import all_arguments, keyword, trainers
 
 RULE = Rule(
     code="NM137",
@@ -72,7 +72,7 @@ def _goes(module: Module, call: ast.Call) -> bool:
 
 
 def _trains_here(module: Module) -> bool:
-    return bool(all_arguments(module)) or any(trainer_kind(module, call) is not None for call in module.calls)
+    return bool(all_arguments(module) or trainers(module))
 
 
 def _argument(module: Module, call: ast.Call, index: int) -> str:

@@ -26,7 +26,7 @@ from neuron_codemods.values import (
     all_arguments,
     constant,
     keyword,
-    trainer_kind,
+    trainers,
 )
 
 RULE = Rule(
@@ -99,9 +99,8 @@ def check(module: Module) -> Iterator[Change]:
         return
     general = list(_general(module))
     texts = list(_texts(module))
-    for call in module.calls:
-        kind = trainer_kind(module, call)
-        if kind is None or not kind.is_neuron:
+    for call, kind in trainers(module).items():
+        if not kind.is_neuron:
             continue
         is_sft = kind.native == SFT_TRAINER
         messages = [*general, *texts] if is_sft else general

@@ -18,7 +18,7 @@ from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import trains
 from neuron_codemods.training.trainer_calls import TO_CONFIG
-from neuron_codemods.values import ARGUMENT_CLASSES, SFT_TRAINER, TRAINER_CLASSES, trainer_kind
+from neuron_codemods.values import ARGUMENT_CLASSES, SFT_TRAINER, TRAINER_CLASSES, trainers
 
 RULE = Rule(
     code="NM126",
@@ -47,7 +47,7 @@ def check(module: Module) -> Iterator[Change]:
     for call in module.calls:
         if not any(given.arg in _TOLD for given in call.keywords):
             continue  # whatever is called, there is nothing to say
-        if is_partial(module, call) or trainer_kind(module, call) is not None:
+        if is_partial(module, call) or call in trainers(module):
             continue
         if _is_unknown(module, call.func):
             yield from _call(call, is_sft=False)

@@ -18,7 +18,7 @@ from neuron_codemods.edits import AnyEdit, Change, Edit, RemoveStatement, Unwrap
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import trains
-from neuron_codemods.values import SFT_TRAINER, behind, keyword, trainer_kind
+from neuron_codemods.values import SFT_TRAINER, behind, keyword, trainers
 
 RULE = Rule(
     code="NM121",
@@ -75,7 +75,7 @@ def check(module: Module) -> Iterator[Change]:
 
 def _reaches_trainer(module: Module, call: ast.Call) -> bool:
     """Whether a call makes an SFT trainer, or passes its class on to a helper."""
-    kind = trainer_kind(module, call)
+    kind = trainers(module).get(call)
     kinds = [kind] if kind is not None else [kind_of(module, node, {SFT_TRAINER}) for node in call.args]
     return any(found is not None and found.native == SFT_TRAINER for found in kinds)
 

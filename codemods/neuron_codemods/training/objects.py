@@ -7,7 +7,7 @@ import ast
 from neuron_codemods.derivation import enclosing_kind, kind_of
 from neuron_codemods.module import Module, once
 from neuron_codemods.training.accelerators import ACCELERATOR
-from neuron_codemods.values import ARGUMENT_CLASSES, TRAINER_CLASSES, arguments_of, is_neuron, literal, trainer_kind
+from neuron_codemods.values import ARGUMENT_CLASSES, TRAINER_CLASSES, arguments_of, is_neuron, literal, trainers
 
 TRAINER = "trainer"
 ARGUMENTS = "training_arguments"
@@ -72,7 +72,7 @@ def _is_offered(module: Module, node: ast.AST, left: int, form: str = "") -> boo
 
 def _made(module: Module, call: ast.Call, left: int) -> str | None:
     """What a call makes."""
-    kind = trainer_kind(module, call)
+    kind = trainers(module).get(call)
     if kind is not None:
         return TRAINER if kind.is_neuron else None
     symbol = module.symbol(module.resolve(call.func))

@@ -30,7 +30,7 @@ from neuron_codemods.values import (
     parsed_classes,
     passed,
     single_arguments,
-    trainer_kind,
+    trainers,
     visible,
 )
 
@@ -121,7 +121,6 @@ def uses_lora(module: Module) -> bool:
 
     A configuration that is made and that no trainer of the module is given makes none.
     """
-    makes_trainer = False
     configs = []
     for call in module.calls:
         native = module.native(call.func) or ""
@@ -130,12 +129,11 @@ def uses_lora(module: Module) -> bool:
                 return True
             if native.endswith("Config"):
                 configs.append(call)
-        if trainer_kind(module, call) is not None:
-            makes_trainer = True
-            given = keyword(call, "peft_config")
-            if given is not None and constant(module, given.value) is not None:
-                return True
-    return any(not makes_trainer or not _is_forgotten(module, call) for call in configs)
+    for call in trainers(module):
+        given = keyword(call, "peft_config")
+        if given is not None and constant(module, given.value) is not None:
+            return True
+    return any(not trainers(module) or not _is_forgotten(module, call) for call in configs)
 
 
 def _is_forgotten(module: Module, call: ast.Call) -> bool:
@@ -255,11 +253,10 @@ def _is_compiled(module: Module, node: ast.AST) -> bool:
 
 def _given_to_trainers(module: Module) -> Iterator[ast.Call]:
     """The calls whose results are passed to a trainer as its model, also through ``get_peft_model``."""
-    for call in module.calls:
-        if trainer_kind(module, call) is not None:
-            given = keyword(call, "model")
-            node = given.value if given is not None else call.args[0] if call.args else None
-            yield from _sources(module, node, set())
+    for call in trainers(module):
+        given = keyword(call, "model")
+        node = given.value if given is not None else call.args[0] if call.args else None
+        yield from _sources(module, node, set())
 
 
 def _sources(module: Module, node: ast.expr | None, seen: set[str]) -> Iterator[ast.Call]:

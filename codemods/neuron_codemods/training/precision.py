@@ -6,7 +6,7 @@ import ast
 
 from neuron_codemods.module import Module, once
 from neuron_codemods.training.parallel import Load, loads
-from neuron_codemods.values import Arguments, all_arguments, constant, keyword, literal, trainer_kind
+from neuron_codemods.values import Arguments, all_arguments, constant, keyword, literal, trainers
 
 DTYPES = ("dtype", "torch_dtype")
 
@@ -51,8 +51,7 @@ def may_use_bf16(module: Module) -> bool:
 def only_scores(module: Module) -> bool:
     """Whether a module runs a training model forward only: it makes no trainer and asks for no gradients."""
     read = {attribute.attr for attribute in module.names.attributes}
-    makes_trainer = any(trainer_kind(module, call) is not None for call in module.calls)
-    return not makes_trainer and "backward" not in read and not read.isdisjoint(("no_grad", "inference_mode"))
+    return not trainers(module) and "backward" not in read and not read.isdisjoint(("no_grad", "inference_mode"))
 
 
 def is_bf16_by_weights(module: Module, load: Load) -> bool:

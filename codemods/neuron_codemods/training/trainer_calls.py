@@ -30,7 +30,7 @@ from neuron_codemods.values import (
     remove_argument,
     rename_argument,
     rename_attribute,
-    trainer_kind,
+    trainers,
 )
 
 RULE = Rule(
@@ -87,7 +87,7 @@ def check(module: Module) -> Iterator[Change]:
     if not trains(module):
         return
     for call in module.calls:
-        kind = trainer_kind(module, call)
+        kind = trainers(module).get(call)
         if (kind is not None and kind.passes("tokenizer")) or _is_super_call(module, call):
             yield from _tokenizer(call)
             if kind is not None and kind.is_neuron:
@@ -246,7 +246,7 @@ def _is_trainer(module: Module, node: ast.expr) -> bool:
         return False
     binding = module.binding(node)
     if binding is not None and isinstance(binding.value, ast.Call):
-        return trainer_kind(module, binding.value) is not None
+        return binding.value in trainers(module)
     return node.id == "self" and enclosing_kind(module, node, TRAINER_CLASSES) is not None
 
 
