@@ -25,6 +25,9 @@ RULE = Rule(
 )
 
 _METHODS = frozenset({"save_pretrained", "push_to_hub"})
+_OTHERS = frozenset({"diffusers", "peft", "sentence_transformers"})
+"""Libraries in which the keyword means what it says."""
+_MESSAGE = "transformers 5 writes model.safetensors, no pytorch_model.bin, so look at what reads the file."
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -33,24 +36,25 @@ def check(module: Module) -> Iterator[Change]:
     for call in module.calls:
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in _METHODS:
             continue
-        if _is_of_diffusers_or_peft(module, call.func.value):
-            continue
+        library = _library(module, call.func.value)
         given = keyword(call, "safe_serialization")
-        if given is not None and literal(given.value) is not True:
-            text = module.source.segment(given.value)
-            message = (
-                f"safe_serialization={text} goes: transformers 5 writes model.safetensors, no pytorch_model.bin, so "
-                "look at what reads the file."
+        if library in _OTHERS or given is None or literal(given.value) is True:
+            continue
+        text = f"safe_serialization={module.source.segment(given.value)}"
+        if library == "transformers":
+            yield Change(Outcome.REVIEW, given, f"{text} goes: {_MESSAGE}", (remove_argument(call, given),))
+        else:
+            yield Change(
+                Outcome.REVIEW, given, f"{text} changes nothing if this is a model of transformers: {_MESSAGE}"
             )
-            yield Change(Outcome.REVIEW, given, message, (remove_argument(call, given),))
 
 
-def _is_of_diffusers_or_peft(module: Module, node: ast.expr) -> bool:
-    """Whether something comes from a library in which the keyword means what it says."""
+def _library(module: Module, node: ast.expr) -> str:
+    """The library that something comes from, as far as its assignment tells."""
     binding = module.binding(node) if isinstance(node, ast.Name) else None
     value = binding.value if binding is not None else None
     native = module.native(value.func) if isinstance(value, ast.Call) else None
-    return (native or "").partition(".")[0] in ("diffusers", "peft", "sentence_transformers")
+    return (native or "").partition(".")[0]
 
 
 CASES = (
@@ -76,6 +80,16 @@ from transformers import AutoModel
 model = get_peft_model(base, config)
 model.save_pretrained("out", safe_serialization=False)
 """,
+    ),
+    Case(
+        "what may be a pipeline of diffusers",
+        """import diffusers
+from transformers import AutoModel
+
+pipe = getattr(diffusers, name).from_pretrained(path)
+pipe.save_pretrained("out", safe_serialization=False)
+""",
+        outcomes=(Outcome.REVIEW,),
     ),
     Case(
         "as safetensors",
