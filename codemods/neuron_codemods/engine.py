@@ -10,10 +10,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, product
+from itertools import accumulate, chain, product
 
 from neuron_codemods import imports, markers, registry, selection, statements
 from neuron_codemods.edits import (
+    AnyEdit,
     CallEdit,
     Edit,
     EraseAttribute,
@@ -33,6 +34,7 @@ from neuron_codemods.lines import line_in_new_text
 from neuron_codemods.model import Finding, Migration, Outcome, Position, Settings, SourceError
 from neuron_codemods.module import Module
 from neuron_codemods.project import Project
+from neuron_codemods.scopes import Binding
 from neuron_codemods.selection import Found
 from neuron_codemods.source import Text, parse
 
@@ -49,7 +51,7 @@ def migrate(
     """
     settings = settings or Settings()
     body = text[1:] if text.startswith(_BOM) else text
-    plan = _planned(body, path, settings, project)
+    plan = _planned(body, path, settings, project, is_whole=True)
     changed = _applied(body, plan.edits)
     if changed == body:
         return Migration(text, False, plan.findings)
@@ -71,7 +73,7 @@ def migrate_pieces(
     """
     settings = settings or Settings()
     pieces = _Pieces(texts)
-    plan = _planned(pieces.text, path, settings, project)
+    plan = _planned(pieces.text, path, settings, project, is_whole=False)
     launch = plan.launch
     results = []
     edits, found = pieces.edits(plan.edits), pieces.findings(plan.findings)
@@ -122,7 +124,7 @@ class _Plan:
     launch: tuple[str, ...]
 
 
-def _planned(body: str, path: str, settings: Settings, project: Project | None) -> _Plan:
+def _planned(body: str, path: str, settings: Settings, project: Project | None, *, is_whole: bool) -> _Plan:
     try:
         project = (project or Project()).held_to(settings.targets)
         module = Module(body, path, project, settings.select)
@@ -130,8 +132,12 @@ def _planned(body: str, path: str, settings: Settings, project: Project | None) 
         left, unused = selection.suppress(module, found, settings)
         found = selection.hold_back(module, found, left, settings)
         launch = sorted({item.change.launch for item in found if item.change.launch is not None})
+        edits = _edits(module, found, settings)
+        if is_whole:  # and nothing else, such as the commands of a notebook, can use what is imported here
+            erased = imports.left_over(module, edits, _of_imports(found))
+            edits = _edits(module, found, settings, erased) if erased else edits
         return _Plan(
-            _edits(module, found, settings),
+            edits,
             _findings(module, found, unused),
             tuple(filter(None, launch)) or tuple(launch),
         )
@@ -245,12 +251,18 @@ def _marker_line(item: Found) -> str:
 # Edits ------------------------------------------------------------------------------------------------------------
 
 
-def _edits(module: Module, found: Sequence[Found], settings: Settings) -> list[Edit]:
+def _of_imports(found: Iterable[Found]) -> set[Binding]:
+    """The imports of which the rules say what becomes of them."""
+    kinds = (RenameImport, RenameAttribute, EraseImport, EraseAttribute)
+    return {edit.binding for item in found for edit in item.change.edits if isinstance(edit, kinds)}
+
+
+def _edits(module: Module, found: Sequence[Found], settings: Settings, more: Sequence[AnyEdit] = ()) -> list[Edit]:
     by_kind: dict[type, list] = defaultdict(list)  # type: ignore[type-arg]
     required: list[tuple[str, imports.Use]] = []
+    for edit in (*chain.from_iterable(item.change.edits for item in found), *more):
+        by_kind[type(edit)].append(edit)
     for item in found:
-        for edit in item.change.edits:
-            by_kind[type(edit)].append(edit)
         if item.change.requires:
             required += product(item.change.requires, imports.uses_in(module, item.change))
     plan = imports.Plan(module)

@@ -157,6 +157,7 @@ def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iter
     names = _names_of(before, touched)
     missing: list[int] = []
     imported = {name for node in after.nodes for name in _imported(node)}
+    words = {token for tokens in after.tokens for token in tokens}
     had, kept = Counter(before.tokens), Counter(after.tokens)
     matcher = SequenceMatcher(None, before.tokens, after.tokens, autojunk=False)
     for tag, i, j, _, _ in matcher.get_opcodes():
@@ -171,7 +172,9 @@ def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iter
         if names & before.names(index):
             continue
         bound = _imported(before.nodes[index])
-        if bound and all(name in imported or name[0].startswith(_OLD) for name in bound):
+        if bound and all(
+            name in imported or name[0].startswith(_OLD) or name[2].partition(".")[0] not in words for name in bound
+        ):
             continue
         if before.tokens[index] == ("pass",):
             continue
@@ -186,7 +189,7 @@ def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iter
 
 
 _OLD = ("optimum", "torch_xla", "torch_neuronx", "torch_neuron", "neuronx", "libneuronxla", "transformers_neuronx")
-"""Modules of the old stack: an import of what nothing uses any more goes with the last use."""
+"""Modules of the old stack, whose imports go; those of others go with the last use of what they import."""
 
 
 def _imported(node: ast.stmt) -> set[tuple[str, str, str]]:

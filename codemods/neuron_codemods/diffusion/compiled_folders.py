@@ -161,9 +161,7 @@ def load():
     pipe.save_pretrained(FOLDER)
     return pipe
 """,
-        """import os
-
-from optimum.neuron import NeuronStableDiffusionXLPipeline
+        """from optimum.neuron import NeuronStableDiffusionXLPipeline
 
 MODEL = "stabilityai/stable-diffusion-xl-base-1.0"
 FOLDER = "sdxl_neuron/"

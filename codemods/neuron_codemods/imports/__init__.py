@@ -1,9 +1,11 @@
 """Import statements: rewritten where they stand, with the user's aliases kept and collisions avoided.
 
 ``naming`` says under which name new code reaches an object, ``places`` where an import may stand, ``plan`` decides
-what becomes of each import statement, ``sites`` is what it decides on, and ``writing`` turns that into edits.
+what becomes of each import statement, ``sites`` is what it decides on, ``writing`` turns that into edits, and
+``leftovers`` finds the imports that only the old code needed.
 """
 
+from neuron_codemods.imports.leftovers import left_over
 from neuron_codemods.imports.naming import (
     existing_import,
     is_exported,
@@ -23,6 +25,7 @@ __all__ = [
     "is_exported",
     "is_unused",
     "last_import",
+    "left_over",
     "local_name",
     "must_keep_name",
     "uses_in",

@@ -207,7 +207,7 @@ def answer(prompts):
     return model.generate(**tokens, compile_config=CompileConfig(mode="reduce-overhead"))
 """,
         """from optimum.neuron import NeuronModelForCausalLM
-from transformers import AutoTokenizer, CompileConfig
+from transformers import AutoTokenizer
 
 tokenizer = AutoTokenizer.from_pretrained("my/model")
 tokenizer.padding_side = "left"

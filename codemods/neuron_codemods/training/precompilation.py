@@ -147,8 +147,7 @@ if os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY") == "1":
     max_steps = 10
 print(max_steps)
 """,
-        """import os
-from optimum.neuron import NeuronTrainer
+        """from optimum.neuron import NeuronTrainer
 
 if False:
     max_steps = 10
@@ -168,8 +167,7 @@ else:
     max_steps = 1000
 NeuronTrainer(max_steps)
 """,
-        """import os
-from optimum.neuron import NeuronTrainer
+        """from optimum.neuron import NeuronTrainer
 
 # the real run
 max_steps = 1000

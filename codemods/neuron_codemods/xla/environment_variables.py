@@ -418,8 +418,7 @@ import torch_neuronx
 os.environ["XLA_DOWNCAST_BF16"] = "1"
 print(torch_neuronx)
 """,
-        """import os
-import torch_neuronx
+        """import torch_neuronx
 
 print(torch_neuronx)
 """,

@@ -333,8 +333,7 @@ traced = torch_neuronx.trace(model, inputs)
 torch.jit.save(traced, path)
 benchmark(path)
 """,
-        """import torch
-from neuron_shim import compile_static, neuron_device
+        """from neuron_shim import compile_static, neuron_device
 
 path = "model.pt"
 traced = compile_static(model.to(neuron_device()).requires_grad_(False))
@@ -356,8 +355,7 @@ torch.jit.save(neuron, "model.pt")
 loaded = torch.jit.load("model.pt")
 output = loaded(*inputs)
 """,
-        """import torch
-from accelerate.utils import send_to_device
+        """from accelerate.utils import send_to_device
 from neuron_shim import compile_static, neuron_device
 
 traced = compile_static(model.to(neuron_device()).requires_grad_(False))

@@ -1,4 +1,3 @@
-import os
 import sys
 
 from datasets import load_dataset
