@@ -21,15 +21,19 @@ class Script:
     """The flags that it reads by itself, without dashes."""
     adapters: bool = False
     """Whether it trains adapters."""
+    tunes: bool = False
+    """Whether the training arguments that it reads are an ``SFTConfig``."""
 
 
 def script(module: Module) -> Script:
     """What a Python file is as one that is launched."""
     from neuron_codemods.training.parallel import uses_lora
+    from neuron_codemods.values import SFT_CONFIG, all_arguments
 
     natives = (module.native(call.func) or "" for call in module.calls)
     parses = any(native.rpartition(".")[2] in ("HfArgumentParser", "TrlParser") for native in natives)
-    return Script(parses, frozenset(_flags(module)), uses_lora(module))
+    tunes = parses and any(made.is_parsed and made.native == SFT_CONFIG for made in all_arguments(module))
+    return Script(parses, frozenset(_flags(module)), uses_lora(module), tunes)
 
 
 def _flags(module: Module) -> Iterator[str]:

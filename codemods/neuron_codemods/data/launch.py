@@ -18,7 +18,7 @@ class Row:
     """One word and what becomes of it."""
 
     what: str
-    """``neuron flag``, ``flag`` (of transformers and TRL) or ``command``."""
+    """``neuron flag``, ``flag`` (of transformers and TRL), ``sft flag`` (of an ``SFTConfig``) or ``command``."""
     name: str
     """A flag without dashes, with underscores."""
     takes: str

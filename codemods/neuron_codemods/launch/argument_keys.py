@@ -41,10 +41,11 @@ def changes(
     if not UNMISTAKABLE & keys or not (is_job or "output_dir" in keys):
         return
     own = frozenset(flag for module in project.modules for flag in module.script.flags)
-    trained = [module.script.adapters for module in project.modules if module.script.parses]
-    adapters = bool(trained) and all(trained)
+    readers = [module.script for module in project.modules if module.script.parses]
+    adapters = bool(readers) and all(script.adapters for script in readers)
+    tunes = bool(readers) and all(script.tunes for script in readers)
     told = [
-        (entry, *_told(entry, keys, is_job=is_job, in_json=in_json, adapters=adapters))
+        (entry, *_told(entry, keys, is_job=is_job, in_json=in_json, adapters=adapters, tunes=tunes))
         for entry in entries
         if entry.key not in own
     ]
@@ -60,10 +61,10 @@ def _flag(entry: Entry) -> str:
 
 
 def _told(
-    entry: Entry, keys: Collection[str], *, is_job: bool, in_json: bool, adapters: bool
+    entry: Entry, keys: Collection[str], *, is_job: bool, in_json: bool, adapters: bool, tunes: bool
 ) -> tuple[Outcome, str, tuple[Edit, ...] | None]:
     """The outcome, what is said of it (nothing if it stays), and the edits, or None if the entry goes."""
-    row, negated = row_of(_flag(entry))
+    row, negated = row_of(_flag(entry), tunes=tunes)
     if row is None or negated:
         return Outcome.REWRITTEN, "", ()
     key, reason = entry.key, f" {row.reason}" if row.reason else ""

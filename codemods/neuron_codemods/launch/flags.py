@@ -134,7 +134,7 @@ def _in_words(shell: Shell, words: _Words, facts: ModuleFacts | None, moved: _Mo
     index = words.first
     while index < len(words.words):
         name = flag_name(words.words[index])
-        row, negated = row_of(name)
+        row, negated = row_of(name, tunes=facts is not None and facts.script.tunes)
         if row is None or name in own or row.name in own:
             index += 1
             continue
@@ -182,9 +182,12 @@ def _orphans(shell: Shell, words: _Words, gone: Sequence[Edit]) -> Iterator[tupl
         line = stop
 
 
-def row_of(name: str) -> tuple[Row | None, bool]:
-    """The row of a flag, and whether it is the negated form of it: ``no_zero_1``."""
-    for sort in ("neuron flag", "flag"):
+def row_of(name: str, *, tunes: bool = False) -> tuple[Row | None, bool]:
+    """The row of a flag, and whether it is the negated form of it: ``no_zero_1``.
+
+    ``tunes`` says that the flag is for an ``SFTConfig``.
+    """
+    for sort in ("neuron flag", "flag", *(["sft flag"] if tunes else [])):
         table = rows(sort)
         if name in table:
             return table[name], False

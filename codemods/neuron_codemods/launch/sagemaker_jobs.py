@@ -12,13 +12,15 @@ import ast
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from neuron_codemods.data.launch import Row, rows
+from neuron_codemods.data.launch import Row
 from neuron_codemods.data.variables import variable
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, Holder
+from neuron_codemods.launch.flags import row_of
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module, once
 from neuron_codemods.project import ModuleFacts
 from neuron_codemods.requirements.images import ADVICE, INSTANCE_ADVICE, is_old_image, old_instance
+from neuron_codemods.scripts import Script
 from neuron_codemods.values import (
     constant,
     keyword,
@@ -85,11 +87,12 @@ def _mapping(module: Module, given: ast.keyword | None) -> Holder | None:
 
 def _hyperparameters(module: Module, call: ast.Call) -> Iterator[Change]:
     given = _mapping(module, keyword(call, "hyperparameters"))
-    own = _own_flags(module, call)
+    facts = _facts(module, call)
+    script = Script() if facts is None else facts.script
     for item in list(named(given)) if given is not None else ():
         name = (item.arg or "").replace("-", "_")
-        row = rows("neuron flag").get(name) or rows("flag").get(name)
-        if given is not None and row is not None and name not in own:
+        row, negated = row_of(name, tunes=script.tunes)
+        if given is not None and row is not None and not negated and name not in script.flags:
             yield _hyperparameter(module, call, given, item, row)
 
 
@@ -182,11 +185,6 @@ def shards(module: Module) -> Iterator[tuple[str, str]]:
             values = {item.arg: literal(item.value) for item in named(mapping)}
             if values.get("tensor_parallel_size", 1) not in (1, "1") or values.get("zero_1") not in _OFF:
                 yield script
-
-
-def _own_flags(module: Module, call: ast.Call) -> frozenset[str]:
-    facts = _facts(module, call)
-    return facts.script.flags if facts is not None else frozenset()
 
 
 def _named(module: Module, node: ast.Constant, text: str) -> Iterator[Change]:

@@ -133,7 +133,7 @@ def _padding(module: Module, made: Arguments) -> Iterator[Change]:
 
 
 def _files(module: Module, made: Arguments) -> Iterator[Change]:
-    """Arguments that are read from a JSON or YAML file never see the parser's defaults."""
+    """Arguments that are read from a JSON or YAML file; only ``TrlParser`` fills in the parser's defaults."""
     for call in module.calls:
         function = call.func
         if (
@@ -143,12 +143,14 @@ def _files(module: Module, made: Arguments) -> Iterator[Change]:
         ):
             binding = module.binding(function.value)
             if binding is not None and binding.value is made.call:
-                pairs = ", ".join(f"{name}={text}" for name, text in changed(module, made).items())
-                message = (
-                    f"A file read by {function.attr} must hold the old defaults itself ({pairs}), and none of the "
-                    "Neuron "
-                    "arguments (tensor_parallel_size, zero_1, async_save ...)."
-                )
+                gone = "none of the Neuron arguments (tensor_parallel_size, zero_1, async_save ...)"
+                if function.attr == "parse_args_and_config":
+                    message = f"A file given by --config must hold {gone}."
+                else:
+                    pairs = ", ".join(f"{name}={text}" for name, text in changed(module, made).items())
+                    message = (
+                        f"A file read by {function.attr} must hold the old defaults itself ({pairs}), and {gone}."
+                    )
                 yield Change(Outcome.REVIEW, call, message)
 
 

@@ -50,6 +50,8 @@ def changed(module: Module, made: Arguments) -> dict[str, str]:
         wanted.update(SINCE_0_4)
     if made.native == SFT_CONFIG:
         wanted.update(SFT)
+        if made.is_parsed:
+            wanted["packing_strategy"] = '"wrapped"'
     if made.native == ORPO_CONFIG:
         wanted.update(ORPO)
     if may_be_tensor_parallel(module):

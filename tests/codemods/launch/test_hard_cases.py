@@ -16,6 +16,7 @@ parser = NeuronHfArgumentParser(NeuronTrainingArguments)
 args, = parser.parse_args_into_dataclasses()
 """
 LORA = f"from peft import LoraConfig\nLoraConfig()\n{SCRIPT}"
+TUNES = SCRIPT.replace("NeuronTrainingArguments", "NeuronSFTConfig")
 
 
 def becomes(text: str, script: str | None = None) -> str:
@@ -73,6 +74,22 @@ def test_arguments(before: str, after: str) -> None:
 )
 def test_adapters_are_not_sharded(before: str, after: str) -> None:
     assert becomes(before, LORA) == after
+
+
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [
+        (TUNES, "max_length"),
+        (SCRIPT, "max_seq_length"),
+        (f"{TUNES}@dataclass\nclass Own:\n    max_seq_length: int = 1\n", "max_seq_length"),
+    ],
+)
+def test_the_length_of_an_sft_config(script: str, name: str) -> None:
+    project = Project((collect(script, "train.py"),))
+    keys = "output_dir: out\nzero_1: true\nmax_seq_length: 5\n"
+
+    assert becomes("torchrun train.py --max_seq_length 5\n", script) == f"torchrun train.py --{name} 5\n"
+    assert migrate_text("yaml", keys, project=project).text == f"output_dir: out\n{name}: 5\n"
 
 
 @pytest.mark.parametrize(

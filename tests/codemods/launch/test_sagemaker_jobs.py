@@ -73,6 +73,12 @@ def test_adapters_are_not_sharded() -> None:
     assert done == "hyperparameters={}, environment={'TP_SIZE': '1'}"
 
 
+def test_the_length_of_an_sft_config() -> None:
+    script = "from optimum.neuron import NeuronSFTConfig\nfrom trl import TrlParser\n\nTrlParser(NeuronSFTConfig)\n"
+
+    assert job("hyperparameters={'max_seq_length': 8}", script) == "hyperparameters={'max_length': 8}"
+
+
 def test_a_flag_of_the_script_stays() -> None:
     own = 'import argparse\n\nargparse.ArgumentParser().add_argument("--zero_1")\n'
 

@@ -95,6 +95,15 @@ def test_difference_is_written_out_or_reported(row: str) -> None:
     assert expected in migration.text or any(expected in message for message in messages)
 
 
+def test_a_file_given_to_a_parser_of_trl_leaves_the_defaults_of_the_parser() -> None:
+    script = f"{SFT}from trl import TrlParser\n\nparser = TrlParser(NeuronSFTConfig)\nparser.parse_args_and_config()\n"
+    migration = migrate(script)
+    (told,) = (finding.message for finding in migration.findings if "--config" in finding.message)
+
+    assert 'packing_strategy="wrapped"' in migration.text
+    assert told.startswith("A file given by --config must hold none of the Neuron arguments")
+
+
 def test_the_native_stack_is_told_nothing() -> None:
     script = (
         "from transformers import Trainer, TrainingArguments\n\nTrainer(args=TrainingArguments('out', bf16=True))\n"
