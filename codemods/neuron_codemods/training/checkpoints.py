@@ -30,8 +30,9 @@ RULE = Rule(
 
 _MESSAGE = (
     "A model sharded at load cannot checkpoint its optimizer natively: checkpoints hold the model only "
-    "(save_only_model=True), and without neuron_shim.ResumeCallback a resumed run starts with a fresh optimizer."
+    "(save_only_model=True)"
 )
+_FRESH = ", and without neuron_shim.ResumeCallback a resumed run starts with a fresh optimizer"
 
 CALLBACK = "neuron_shim.ResumeCallback"
 _RESUMING = (
@@ -44,20 +45,22 @@ def check(module: Module) -> Iterator[Change]:
     if not any(load.is_sharded for load in loads(module)):
         return
     made = [item for item in all_arguments(module) if not is_copy(module, item)]
+    resumes = list(_resumes(module))
+    message = f"{_MESSAGE}{'' if any(change.edits for change in resumes) else _FRESH}."
     for item in made:
         yield from _best_model(module, item)
         if item.is_parsed:
-            yield Change(Outcome.REVIEW, item.call, _MESSAGE)
+            yield Change(Outcome.REVIEW, item.call, message)
         elif saves_only_model(module, item):
             if item.unread:
-                yield Change(Outcome.REVIEW, item.call, f"{_MESSAGE} Put it into the ** mapping.")
+                yield Change(Outcome.REVIEW, item.call, f"{message} Put it into the ** mapping.")
             else:
                 edit = CallEdit(item.call, added=(("save_only_model", "True"),))
-                yield Change(Outcome.REVIEW, item.call, _MESSAGE, (edit,))
+                yield Change(Outcome.REVIEW, item.call, message, (edit,))
     if not made and not accelerators(module):
         load = next(load for load in loads(module) if load.is_sharded)
-        yield Change(Outcome.REVIEW, load.call, f"{_MESSAGE} Set it where the training arguments are made.")
-    yield from _resumes(module)
+        yield Change(Outcome.REVIEW, load.call, f"{message} Set it where the training arguments are made.")
+    yield from resumes
 
 
 def _best_model(module: Module, made: Arguments) -> Iterator[Change]:
