@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.scopes import Binding
 from neuron_codemods.training.accelerators import plugins
 from neuron_codemods.training.parallel import Load, loads, sizes_at
@@ -32,9 +32,10 @@ class MovedConfig:
     """The uses that ask for a size."""
 
 
+@once
 def moved_configs(module: Module) -> list[MovedConfig]:
     """The configurations whose sizes all move to where the model is loaded, to an accelerator or to the launch."""
-    taken = {node for given in _given(module) for node in ast.walk(given) if isinstance(node, ast.Name)}
+    taken = _taken(module)
     found: dict[ast.Assign, MovedConfig] = {}
     for name in taken:
         binding = module.binding(name)
@@ -44,6 +45,12 @@ def moved_configs(module: Module) -> list[MovedConfig]:
         if moved is not None:
             found.setdefault(moved.statement, moved)
     return sorted(found.values(), key=lambda moved: moved.statement.lineno)
+
+
+@once
+def _taken(module: Module) -> set[ast.Name]:
+    """The names in what takes a configuration."""
+    return {node for given in _given(module) for node in ast.walk(given) if isinstance(node, ast.Name)}
 
 
 def _given(module: Module) -> Iterator[ast.AST]:
@@ -124,7 +131,7 @@ class ConfigParameter:
 
 def config_parameters(module: Module) -> Iterator[ConfigParameter]:
     """The parameters that nothing needs any more, of functions all of whose calls are in this file."""
-    taken = {node for given in _given(module) for node in ast.walk(given) if isinstance(node, ast.Name)}
+    taken = _taken(module)
     seen: set[ast.AST] = set()
     for name in taken:
         binding = module.binding(name)
@@ -139,7 +146,7 @@ def config_parameters(module: Module) -> Iterator[ConfigParameter]:
 
 def carriers(module: Module) -> Iterator[tuple[str, str, int]]:
     """The functions at the top of a file with a parameter that only carries a configuration to a model load."""
-    taken = {node for given in _given(module) for node in ast.walk(given) if isinstance(node, ast.Name)}
+    taken = _taken(module)
     for name in taken:
         binding = module.binding(name)
         if binding is None or not isinstance(binding.node, ast.arg):
