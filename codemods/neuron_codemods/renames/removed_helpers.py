@@ -28,8 +28,8 @@ RULE = Rule(
 
 _TELEMETRY = frozenset({"transformers.utils.send_example_telemetry", "transformers.send_example_telemetry"})
 _TPU = frozenset({"transformers.is_torch_tpu_available", "transformers.utils.is_torch_tpu_available"})
-_FOLDER = "huggingface_hub.HfFolder"
-_ALL = _TELEMETRY | _TPU | {_FOLDER}
+_FOLDER = frozenset(f"huggingface_hub.{module}HfFolder" for module in ("", "hf_api.", "utils."))
+_ALL = _TELEMETRY | _TPU | _FOLDER
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -147,6 +147,23 @@ def _folder(module: Module, binding: Binding) -> Change:
 
 
 CASES = (
+    Case(
+        "a token, from where HfFolder lay",
+        """from huggingface_hub import login
+from huggingface_hub.hf_api import HfFolder
+from optimum.neuron import NeuronTrainer
+
+NeuronTrainer()
+login(token=HfFolder.get_token())
+""",
+        """from huggingface_hub import get_token, login
+from optimum.neuron import NeuronTrainer
+
+NeuronTrainer()
+login(token=get_token())
+""",
+        (Outcome.REWRITTEN,),
+    ),
     Case(
         "telemetry of the example scripts",
         """from transformers.utils import check_min_version, send_example_telemetry
