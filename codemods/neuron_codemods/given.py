@@ -106,6 +106,9 @@ def warmup_ratio(given: Given) -> Change:
 def logging_dir(given: Given) -> Change:
     if given.known is None:
         return given.change(Outcome.REWRITTEN, "logging_dir=None goes.", given.remove())
+    if not _logs_to_tensorboard(given) and all(node.attr != "logging_dir" for node in given.module.names.attributes):
+        message = "logging_dir goes: TensorBoard alone read it, and report_to does not name it."
+        return given.change(Outcome.REWRITTEN, message, given.remove())
     statement = given.module.statement(given.holder)
     line = f'os.environ.setdefault("TENSORBOARD_LOGGING_DIR", {given.text})'
     message = "logging_dir is the environment variable TENSORBOARD_LOGGING_DIR."
@@ -114,6 +117,13 @@ def logging_dir(given: Given) -> Change:
         return given.change(Outcome.REVIEW, text, given.remove())
     edits = (given.remove(), InsertLines(statement, (line,)))
     return given.change(Outcome.REWRITTEN, message, *edits, requires=("os",))
+
+
+def _logs_to_tensorboard(given: Given) -> bool:
+    """Whether the arguments may report to TensorBoard; one that is not told does."""
+    names = literal(given.made.value("report_to"))
+    names = [names] if isinstance(names, str) else names
+    return not isinstance(names, (list, tuple)) or not {"all", "tensorboard"}.isdisjoint(names)
 
 
 def flag_to_value(keyword_name: str, text: str) -> Handler:

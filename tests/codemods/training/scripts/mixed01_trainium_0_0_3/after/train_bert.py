@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # Fine-tunes BERT on a trn1.2xlarge. Needs optimum-neuron==0.0.3.
-import os
 import sys
 
 from neuron_shim import configure
@@ -23,7 +22,6 @@ def main(model_id, path, out):
 
     tokenizer = AutoTokenizer.from_pretrained(model_id)
     model = AutoModelForSequenceClassification.from_pretrained(model_id, num_labels=3, dtype="float32")
-    os.environ.setdefault("TENSORBOARD_LOGGING_DIR", out + '/logs')
     args = TrainingArguments(
         out, eval_strategy='epoch', save_strategy='epoch', num_train_epochs=1, per_device_train_batch_size=8,
         per_device_eval_batch_size=8, report_to=[],
