@@ -33,6 +33,20 @@ def test_names_are_known_across_cells() -> None:
     assert last == "t = Trainer(m)"
 
 
+def test_a_cell_that_its_editor_knows_as_shell() -> None:
+    shell = code("torchrun t.py --zero_1 \\\n  --bf16", metadata={"vscode": {"languageId": "shellscript"}})
+
+    assert cells(shell) == ["HF_DEACTIVATE_ASYNC_LOAD=1 torchrun t.py \\\n  --bf16"]
+
+
+def test_what_a_cell_of_shell_exports_is_known() -> None:
+    shell = code("optimum-cli export neuron -m gpt2 out/", metadata={"vscode": {"languageId": "shellscript"}})
+    facts = collect("notebook", notebook(shell), "a.ipynb")
+
+    assert facts is not None
+    assert [folder.model for folder in facts.compiled] == ["gpt2"]
+
+
 def test_configure_comes_after_the_imports_of_its_cell() -> None:
     setup = "import torch\nfrom optimum.neuron import NeuronTrainingArguments"
     result = cells("print(1)", setup, "args = NeuronTrainingArguments('out')")

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from neuron_codemods import ipython, jsontext, kinds
 from neuron_codemods.cells import python_regions
+from neuron_codemods.fences import SHELL
 from neuron_codemods.jsontext import Line, Value
 from neuron_codemods.model import Finding, Position, SourceError
 from neuron_codemods.project import ModuleFacts
@@ -44,7 +45,8 @@ def collect(text: str, path: str) -> ModuleFacts | None:
             except SourceError:
                 continue
         elif any(word in cell.text for word in kinds.TOLD):
-            commands = [cell.text[magic.start :]] if magic is not None and magic.kind == "shell" else []
+            commands = [cell.text] if cell.language in SHELL else []
+            commands += [cell.text[magic.start :]] if magic is not None and magic.kind == "shell" else []
             commands += [found.inner for found in ipython.mask(cell.text).magics if found.kind == "shell"]
             told += [facts for command in commands if (facts := kinds.collect("shell", command, path)) is not None]
     return ModuleFacts.of_commands(path, told, tuple(written))
@@ -61,6 +63,8 @@ class Cell:
     source: Value
     lines: tuple[Line, ...]
     """The lines of the source."""
+    language: str
+    """What its code is written in."""
 
     @property
     def text(self) -> str:
@@ -86,7 +90,8 @@ class Notebook(Parsed):
             source = value.get("source") or value.get("input")
             kind = self._string(value.get("cell_type"))
             if source is not None and source.entries is None:
-                found.append(Cell(number, kind, source, tuple(self._lines(source))))
+                language = self._string(value.get("metadata", "vscode", "languageId")).lower() or self._language
+                found.append(Cell(number, kind, source, tuple(self._lines(source)), language))
         return found
 
     def _cell_values(self) -> Iterator[Value]:
@@ -106,7 +111,7 @@ class Notebook(Parsed):
             if self.text[value.start] == '"':
                 yield from jsontext.lines(self.text, value)
 
-    @property
+    @cached_property
     def _language(self) -> str:
         """What the kernel speaks."""
         for path in (("metadata", "kernelspec", "language"), ("metadata", "language_info", "name")):
@@ -121,9 +126,9 @@ class Notebook(Parsed):
     def _regions(self, cell: Cell) -> Iterator[Region]:
         start, end = cell.source.start, cell.source.end
         restore = self._restore(cell)
-        if cell.kind == "code" and self._language in ("python", "ipython"):
+        if cell.kind == "code" and cell.language in ("python", "ipython"):
             yield from python_regions(cell.text, start, end, restore, _same, cell=cell.number, group=1)
-        elif cell.kind == "code" and self._language in ("bash", "sh", "shell"):
+        elif cell.kind == "code" and cell.language in SHELL:
             yield Region("shell", start, end, cell.text, lambda text, _: restore(text), _same, cell.number)
         elif cell.kind == "markdown":
             yield Region("markdown", start, end, cell.text, lambda text, _: restore(text), _same, cell.number)
