@@ -27,6 +27,10 @@ _COMMAND = re.compile(
 _IMPORT = re.compile(r"^[ \t]*(?:>>>[ \t]*)?(?:from[ \t]+optimum|import[ \t]+optimum)\b", re.M)
 
 
+_ADDED = re.compile(r"^[ \t]*\+[ \t]*(?:from[ \t]+optimum|import[ \t]+optimum)\b", re.M)
+"""A line of a diff that brings Optimum Neuron in."""
+
+
 @dataclass(frozen=True)
 class Block:
     """A block of code in a document."""
@@ -57,7 +61,7 @@ def regions(outer: Text, blocks: Iterable[Block]) -> Iterator[Region]:
         text = "".join(outer.text[start:end] for start, end in lines)
         if not language:
             language = _guessed(text)
-        if language in PYTHON:
+        if language in PYTHON or (language == "diff" and _ADDED.search(text)):  # which is then told to be unread
             if _IMPORT.search(text):
                 group += 1
             yield from _python(outer, lines, block.prefix, group)

@@ -34,5 +34,11 @@ CASES = (
         "```python\nfrom optimum.neuron import (\n    ...\n```\n",
         outcomes=(Outcome.MANUAL,),
     ),
+    Case(
+        "a diff that brings Optimum Neuron in",
+        "```diff\n-from transformers import Trainer\n+from optimum.neuron import NeuronTrainer as Trainer\n```\n",
+        outcomes=(Outcome.MANUAL,),
+    ),
+    Case("a diff that takes it away", "```diff\n-from optimum.neuron import NeuronTrainer\n+import trl\n```\n"),
     Case("a fence that does not name Optimum Neuron", "```python\nmodel = ...(\n```\n"),
 )
