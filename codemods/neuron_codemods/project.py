@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from neuron_codemods.scripts import Script
+from neuron_codemods.source import MARKER
 
 if TYPE_CHECKING:
     from neuron_codemods.module import Module
@@ -123,7 +124,7 @@ class Around:
     @cached_property
     def is_of_neuron(self) -> bool:
         """Whether it names Optimum Neuron, or a variable that only Neuron reads."""
-        return re.search(r"optimum[.-]neuron|neuronx?\b|\bNEURON_", self.text) is not None
+        return re.search(r"optimum[.-]neuron|neuronx?\b(?!-migrate)|\bNEURON_", MARKER.sub("", self.text)) is not None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from itertools import accumulate, chain
 
 from neuron_codemods.model import Position, SourceError
 
+MARKER = re.compile(r"# (?:TODO|NOTE)\(neuron-migrate [^\r\n]*")
+"""A comment that this tool has written: what it says shows nothing of what a text is for."""
 _INDENTATION = re.compile(r"[ \t\f]*")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
@@ -191,6 +193,8 @@ def parse(text: str, path: str = "<text>") -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if text.endswith("\\\r\n"):  # ast reads on behind the last line, but Python refuses such a file
+                text = text[:-2] + "\n"
             return ast.parse(text, filename=path)
     except SyntaxError as error:
         raise SourceError(f"not Python 3: {error.msg}", error.lineno or 1, error.offset or 1) from None

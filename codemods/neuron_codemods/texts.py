@@ -26,7 +26,7 @@ from neuron_codemods.file.unread import RULE as UNREAD
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
 from neuron_codemods.model import Finding, Migration, Outcome, Position, Rule, Settings, SourceError
 from neuron_codemods.project import Around, Project
-from neuron_codemods.source import Text, Token, parse
+from neuron_codemods.source import MARKER, Text, Token, parse
 
 _BOM = "\ufeff"
 
@@ -144,32 +144,48 @@ def migrate_text(
     if kind == "python":
         return engine.migrate(text, path=path, settings=settings, project=project)
     body = text.removeprefix(_BOM)
-    read = kinds.load(kind).parse
-    project = project.including(kinds.collect(kind, body, path))
-    try:
-        parsed = read(body, path)
-        work = _Work(kind, parsed, path, settings, project, present | _markers_in(body))
-        changed = parsed.finished(apply(body, without_lost(work.edits())))
-    except RecursionError:
-        raise SourceError("nested too deeply to be read", 1) from None
+    run = _Run(kind, path, settings, project, present)
+    work, changed = run.of(body)
     findings = work.findings()
     if changed == body:
         return Migration(text, False, findings)
     try:
-        again = read(changed, path)
+        again = kinds.load(kind).parse(changed, path)
     except SourceError as error:
         raise RuntimeError(
             f"the migrated text would not parse ({error.message} in its line {error.line}); nothing was changed"
         ) from None
-    before, after = parsed.unread(), again.unread()
+    before, after = work.parsed.unread(), again.unread()
+    if before and (len(after) > len(before) or run.of(changed)[1] != changed):
+        # What cannot be read may hide where something ends, and what is around it is read otherwise without it.
+        (start, _), said = before[0]
+        place = work.parsed.position(start)
+        raise SourceError(f"this part cannot be read ({said}), and what is around it depends on it", place.line)
     if len(after) > len(before):
-        if before:  # what cannot be read may hide where something ends
-            (start, _), said = before[0]
-            place = parsed.position(start)
-            raise SourceError(f"this part cannot be read ({said}), and what is around it depends on it", place.line)
         raise RuntimeError("a part of the migrated text would not parse; nothing was changed")
     launch = (*again.launches(work.scripts), *work.inner_launches)
     return Migration(text[: len(text) - len(body)] + changed, True, findings, launch)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What the migration of a text depends on beside the text."""
+
+    kind: str
+    path: str
+    settings: Settings
+    project: Project
+    present: frozenset[str]
+
+    def of(self, text: str) -> tuple[_Work, str]:
+        """The migration of a text, and what the text is then."""
+        project = self.project.including(kinds.collect(self.kind, text, self.path))
+        try:
+            parsed = kinds.load(self.kind).parse(text, self.path)
+            work = _Work(self.kind, parsed, self.path, self.settings, project, self.present | _markers_in(text))
+            return work, parsed.finished(apply(text, without_lost(work.edits())))
+        except RecursionError:
+            raise SourceError("nested too deeply to be read", 1) from None
 
 
 @dataclass(frozen=True)
@@ -184,7 +200,7 @@ class _Work:
     def __init__(
         self, kind: str, parsed: Parsed, path: str, settings: Settings, project: Project, present: frozenset[str]
     ) -> None:
-        self._parsed = parsed
+        self.parsed = parsed
         self._present = present
         self._path = path
         self._settings = settings
@@ -214,10 +230,10 @@ class _Work:
     def _look(self, kind: str) -> list[_Found]:
         found = []
         for entry in registry.enabled(kind, self._settings):
-            found += [_Found(entry.rule, change) for change in entry.check(self._parsed, self._project)]
+            found += [_Found(entry.rule, change) for change in entry.check(self.parsed, self._project)]
         if self._enabled(UNREAD):
-            for span, said in self._parsed.unread():
-                if concerned(kind, self._parsed.text[slice(*span)], self._project):
+            for span, said in self.parsed.unread():
+                if concerned(kind, self.parsed.text[slice(*span)], self._project):
                     message = f"This part cannot be read ({said}), so nothing in it is rewritten: do it by hand."
                     found.append(_Found(UNREAD, Change(Outcome.MANUAL, span, message)))
         if self._enabled(MARKER_LEFT):
@@ -237,14 +253,14 @@ class _Work:
 
     def _marking(self) -> list[Token]:
         """The comments that may be this tool's own."""
-        if "neuron-migrate" not in self._parsed.text:
+        if "neuron-migrate" not in self.parsed.text:
             return []
-        return [token for token in self._parsed.comments() if "neuron-migrate" in token.text]
+        return [token for token in self.parsed.comments() if "neuron-migrate" in token.text]
 
     def _suppress(self, found: list[_Found]) -> list[_Found]:
         left = []
         for item in found:
-            line = self._parsed.position(item.change.span[0]).line
+            line = self.parsed.position(item.change.span[0]).line
             covering = [comment for comment in self._suppressions if comment.covers(item.rule.code, line)]
             for comment in covering:
                 comment.used = True
@@ -277,16 +293,17 @@ class _Work:
 
     def _allowed(self, region: Region, migration: Migration) -> Migration | None:
         """The migration of a region without what comments of the text around it keep away."""
-        line = self._parsed.position(region.start).line
+        bounds = [self.parsed.position(offset).line for offset in (region.start, region.end - 1)]
         codes: list[str] = []
         for comment in self._suppressions:
-            if any(comment.covers(finding.code, line) for finding in migration.findings):
+            covered = [each.code for each in migration.findings if any(comment.covers(each.code, at) for at in bounds)]
+            if covered:
                 comment.used = True
-                codes += comment.codes or ("NM",)
+                if not comment.codes:
+                    return None
+                codes += covered  # whole codes, which no selection is stronger than
         if not codes:
             return migration
-        if "NM" in codes:
-            return None
         ignored = replace(self._settings, ignore=(*self._settings.ignore, *codes))
         return migrate_text(
             region.kind, region.text, path=self._path, settings=ignored, project=self._project, present=self._present
@@ -338,11 +355,11 @@ class _Work:
         if changed:
             text = region.text if migration is None else migration.text
             restored = region.restore(self._lifted(region, text) if region.lifted else text, inners)
-            kept = restored == self._parsed.text[region.start : region.end]
+            kept = restored == self.parsed.text[region.start : region.end]
             self._edits.append(Edit.replace((region.start, region.end), restored))
         for told, place in found:
             self._note(told, place, region.cell, kept=kept)
-        if not self._parsed.only_shows:
+        if not self.parsed.only_shows:
             shown = (told for told, _ in found if told is not migration or region.kind != "python")
             self.inner_launches += (launch for told in shown for launch in told.launch)
 
@@ -350,8 +367,8 @@ class _Work:
         """A migrated text without its markers, which go above the statement around it."""
         lines = Text(text).lines
         marks = [line for line in lines if markers.match(line.strip()) is not None]
-        start = self._parsed.statement(region.start)[0]
-        before, behind = self._parsed.indentation(start), self._parsed.newline(start)
+        start = self.parsed.statement(region.start)[0]
+        before, behind = self.parsed.indentation(start), self.parsed.newline(start)
         self._edits += (Edit.insert(start, f"{before}{mark.strip()}{behind}") for mark in dict.fromkeys(marks))
         return "".join(line for line in lines if line not in marks)
 
@@ -385,17 +402,17 @@ class _Work:
             if not (manual or (self._settings.annotate and change.outcome is Outcome.REVIEW)):
                 continue
             line = _marker(item)
-            start = self._parsed.statement(change.span[0])[0]
+            start = self.parsed.statement(change.span[0])[0]
             if line not in self._present and line not in wanted[start]:
                 wanted[start].append(line)
         edits = []
         for start, lines in wanted.items():
-            indentation, newline = self._parsed.indentation(start), self._parsed.newline(start)
+            indentation, newline = self.parsed.indentation(start), self.parsed.newline(start)
             edits.append(Edit.insert(start, "".join(f"{indentation}{line}{newline}" for line in lines)))
         return edits
 
     def findings(self) -> tuple[Finding, ...]:
-        place = self._parsed.position
+        place = self.parsed.position
         found = [
             Finding(
                 item.rule.code,
@@ -411,7 +428,7 @@ class _Work:
             start, end = place(comment.token.start), place(comment.token.end)
             message = "This suppression suppresses nothing; delete it."
             found.append(Finding(UNUSED_SUPPRESSION.code, Outcome.REVIEW, message, start, end, UNUSED_SUPPRESSION.url))
-        found += [self._parsed.told(finding) for finding in self._inner]
+        found += [self.parsed.told(finding) for finding in self._inner]
         made = {_left(finding) for finding in found if finding.code != MARKER_LEFT.code}
         found = [finding for finding in found if finding.code != MARKER_LEFT.code or finding.message not in made]
         found.sort(key=lambda finding: (finding.cell, finding.start, finding.code))
@@ -425,7 +442,7 @@ def _left(finding: Finding) -> str:
 
 
 def _markers_in(text: str) -> frozenset[str]:
-    return frozenset(match[0].rstrip() for match in re.finditer(r"# (?:TODO|NOTE)\(neuron-migrate [^\r\n]*", text))
+    return frozenset(match[0].rstrip() for match in MARKER.finditer(text))
 
 
 def concerned(kind: str, text: str, project: Project) -> bool:
@@ -508,6 +525,8 @@ class Lines:
         """The lines of a changed text behind their prefixes; those that are as before come back as they were."""
         inner = [self.outer.text[start:end] for start, end in self.lines]
         whole = [self.outer.text[self.outer.line_start(start) : end] for start, end in self.lines]
+        if "\n" not in self.text:  # it could not tell which line ends the outer text has
+            text = text.replace("\n", self.outer.newline(self.start))
         new = Text(text).lines
         prefixed = [
             prefix + line if line.strip() else prefix.rstrip() + line

@@ -151,3 +151,18 @@ def test_arguments_of_an_entrypoint() -> None:
     migration = migrate_text("dockerfile", text)
     assert migration.text == 'FROM x\nENTRYPOINT ["torchrun", "train.py"]\n'
     assert any("set TP_SIZE=8 for it" in finding.message for finding in migration.findings)
+
+
+@pytest.mark.parametrize("comment", ["# neuron-migrate: ignore-file", "# neuron-migrate: ignore"])
+def test_a_comment_above_an_instruction_keeps_rules_away(comment: str) -> None:
+    text = f"{comment}\nFROM public.ecr.aws/neuron/pytorch-training-neuronx:2.8.0-neuronx-py311\n"
+    assert migrate_text("dockerfile", text).findings == ()
+    text = f"FROM x\n{comment}\nRUN pip install libneuronxla\n"
+    assert migrate_text("dockerfile", text).findings == ()
+
+
+def test_a_comment_that_hides_the_rest_of_a_command_is_told() -> None:
+    text = "FROM x\nRUN true # why \\\n  && pip install libneuronxla\n"
+    migration = migrate_text("dockerfile", text)
+    assert migration.text.endswith(text.partition("\n")[2])
+    assert "hides the rest" in migration.findings[0].message

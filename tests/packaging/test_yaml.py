@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_codemods import ModuleFacts, Outcome, Project, migrate_text
+from neuron_codemods import ModuleFacts, Outcome, Project, Settings, migrate_text
 from neuron_codemods.project import Script
 
 yaml = pytest.importorskip("yaml")
@@ -277,3 +277,28 @@ def test_a_comment_keeps_rules_away_from_what_is_a_command(comment: str, codes: 
     migration = migrate_text("yaml", text, project=TRAINS)
     assert sorted({finding.code for finding in migration.findings}) == codes
     assert ("--zero_1" in migration.text) == ("NM401" not in codes)
+
+
+def test_what_is_for_a_person_in_a_folded_command_stands_above_its_key() -> None:
+    text = "run: >\n  echo a\n  && optimum-cli neuron serve -m gpt2 --port 8000\n"
+    after = migrate_text("yaml", text).text
+    assert after.startswith("# TODO(neuron-migrate NM405)")
+    assert after.endswith(text)
+    assert migrate_text("yaml", after).text == after
+
+
+def test_a_comment_above_the_key_of_a_block_is_about_the_block() -> None:
+    text = "steps:\n  # neuron-migrate: ignore\n  - run: |\n      pip install libneuronxla\n      ls\n"
+    assert migrate_text("yaml", text).findings == ()
+
+
+def test_a_comment_keeps_away_what_is_selected_by_its_whole_code() -> None:
+    text = "# neuron-migrate: ignore[NM4]\nrun: torchrun train.py --zero_1\n"
+    assert migrate_text("yaml", text, project=TRAINS, settings=Settings(select=("NM401",))).findings == ()
+
+
+def test_a_variable_whose_value_stands_before_its_name() -> None:
+    before = 'env:\n- value: "-O1 --cache_dir=/c"\n  name: NEURON_CC_FLAGS\n'
+    assert migrate_text("yaml", before).text == (
+        'env:\n- value: "-O1"\n  name: NEURON_CC_FLAGS\n- value: "/c"\n  name: TORCH_NEURONX_NEFF_CACHE_DIR\n'
+    )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from neuron_codemods.model import Position
-from neuron_codemods.source import Token
+from neuron_codemods.source import MARKER, Token
 from neuron_codemods.texts import Parsed, Region, mapped
 
 _INSTRUCTION = re.compile(r"\s*([A-Za-z]+)(?=\s|$)[ \t]*")
@@ -23,8 +23,12 @@ _HEREDOC = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
 _OPTIONS = re.compile(r"(?:--[\w-]+(?:=\S+)?[ \t\\]+(?:\r?\n\s*)?)*")
 _PAIRS = re.compile(r"\w+=")
 _INNER_COMMENT = re.compile(r"(?<=\n)[ \t]*#[^\r\n]*(?=\r?\n)")
+_HIDING = re.compile(r"(?:\A|\s)#[^\r\n]*\\(?=\r?\n)")
+"""A comment of the shell whose line goes on: the shell, which gets one line, reads no more."""
 _EMPTY_LINE = re.compile(r"(?<=\n)[ \t]*\\(?=\r?\n)")
 _EXPORT = "export "
+_SHELL = ("RUN", "CMD", "ENTRYPOINT")
+"""The instructions with commands."""
 
 
 def parse(text: str, path: str) -> Dockerfile:
@@ -66,16 +70,25 @@ class Dockerfile(Parsed):
 
     def comments(self) -> Sequence[Token]:
         """The comments between the instructions, without those that belong to a region."""
-        inside = [(self._marks_above(each), each.last) for each in self.instructions]
+        inside = [(region.start, region.end) for region in self.regions()]
+        inside += [(each.start, each.last) for each in self.instructions]
         return [token for token in super().comments() if not any(a <= token.start < b for a, b in inside)]
 
     def regions(self) -> Sequence[Region]:
         """Commands as shell; the variables of ENV as what ``export`` would say."""
-        return [region for each in self.instructions for region in self._regions(each)]
+        return [region for each in self.instructions if not self._hides(each) for region in self._regions(each)]
+
+    def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
+        said = "a comment in it hides the rest from the shell"
+        return [((each.start, each.end), said) for each in self.instructions if self._hides(each)]
+
+    def _hides(self, each: Instruction) -> bool:
+        command = _INNER_COMMENT.sub(_continued, self.text[each.arguments : each.end])
+        return each.name in _SHELL and each.heredoc is None and _HIDING.search(command) is not None
 
     def _regions(self, each: Instruction) -> Iterator[Region]:
         text = self.text[each.arguments : each.end]
-        if each.name in ("RUN", "CMD", "ENTRYPOINT"):
+        if each.name in _SHELL:
             if text.startswith("["):
                 yield from self._array(each, text)
             elif each.heredoc is not None and _HEREDOC.match(text):
@@ -121,7 +134,8 @@ class Dockerfile(Parsed):
             comments = re.match(r"(?:[ \t]*#[^\n]*\n)*", new)
             assert comments is not None
             rest = new[comments.end() :].rstrip()
-            return comments.group() + (before + written(rest) + behind if rest else "")
+            above = "".join(line.rstrip("\r") + self.newline(start) for line in comments.group().split("\n")[:-1])
+            return above + (before + written(rest) + behind if rest else "")
 
         return Region("shell", start, each.last, marks + command, restore, place)
 
@@ -131,7 +145,7 @@ class Dockerfile(Parsed):
         while start:
             above = self.line_start(start - 1)
             line = self.text[above:start]
-            if not line.lstrip().startswith("#") or "neuron-migrate" not in line:
+            if not MARKER.match(line.lstrip()):
                 break
             start = above
         return start

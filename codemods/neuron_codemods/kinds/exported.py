@@ -27,5 +27,8 @@ def exported(outer: Text, lines: tuple[int, int], place: int, name: str, value: 
 def _renamed(item: str, old: tuple[str, str], new: tuple[str, str]) -> str:
     """The lines with another name and another value."""
     before, _, behind = item.partition(old[0])
-    head, _, rest = behind.partition(old[1])
-    return before + new[0] + head + new[1] + rest
+    if old[1] in behind:
+        behind = behind.replace(old[1], new[1], 1)
+    else:  # the value stands first
+        before = before.replace(old[1], new[1], 1)
+    return before + new[0] + behind

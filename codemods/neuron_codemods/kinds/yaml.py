@@ -39,6 +39,7 @@ _SCALARS = ("plain_scalar", "double_quote_scalar", "single_quote_scalar")
 _PLAIN = re.compile(r"[^\s\"'`@%&*!|>{}\[\],#?:-][^\n]*")
 _FOLD = " \\"
 """What makes the shell read on where a line of a folded block ends."""
+_INDENTED = re.compile(r"\A(\s*\n)?[ \t]+(?=\S)")
 _HOLDS = re.compile(r"( *)(?P<key>\w+):[ \t]*\r?\n")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _LEVELS = re.compile(r"[ \t]*(?:(?:[-?:]|[&!]\S*)[ \t]+)*")
@@ -109,6 +110,14 @@ class Yaml(Parsed):
             start, end = self.tree.span(node)
             found.append(Token(0, self.text[start:end], start, end))
         return found
+
+    def statement(self, offset: int) -> tuple[int, int]:
+        """The line that holds a place, or the lines of the block of text that does, from its key on."""
+        for node, _ in self._nodes["block_scalar"]:
+            start, end = self.tree.span(node)
+            if self.line_start(start) <= offset < end:
+                return self.line_start(start), self.line_end(max(end - 1, start))
+        return super().statement(offset)
 
     def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
         found = [(span, "this is no YAML") for span in self.tree.errors()]
@@ -196,7 +205,12 @@ class Yaml(Parsed):
             if header.startswith(">"):
                 yield from self._folded(lines, prefix)
                 continue
-            yield Lines(self, lines, lambda new, prefix=prefix: [prefix] * len(new)).region("shell")  # type: ignore[misc]
+            whole = Lines(self, lines, lambda new, prefix=prefix: [prefix] * len(new))  # type: ignore[misc]
+
+            def restore(new: str, _: Sequence[str], whole: Lines = whole) -> str:
+                return whole.restore(_INDENTED.sub(r"\1", new))  # the first line says how far the block is indented
+
+            yield Region("shell", whole.start, whole.end, whole.text, restore, whole.place)
 
     def _folded(self, lines: list[tuple[int, int]], prefix: str) -> Iterator[Region]:
         """A command in a folded block, which is one line for the shell: as if a backslash stood behind each of its."""

@@ -72,7 +72,7 @@ def check(shell: Shell, project: Project) -> Iterator[Change]:
             continue
         yield from _at_launch(shell, launch, facts, seen)
     for command in shell.commands:
-        if any(flag_name(word) for word in command.words[:1]):
+        if any(flag_name(word) for word in command.words[:1]) and command.node.parent == shell.root:
             handled |= {word.start for word in command.words}
             yield from _of_another(shell, command)
     yield from _elsewhere(shell, handled)
@@ -104,7 +104,7 @@ def _at_launch(shell: Shell, launch: Launch, facts: ModuleFacts | None, seen: di
 
 def _elsewhere(shell: Shell, handled: set[int]) -> Iterator[Change]:
     """Flags that only Optimum Neuron had, where no launch of a script is seen to get them."""
-    holders = [command.words[1:] for command in shell.commands if command.name not in ONLY_SHOWN]
+    holders = [command.words for command in shell.commands if command.name not in ONLY_SHOWN]
     holders += [assignment.words for assignment in shell.assignments]
     for word in (word for words in holders for word in words):
         row, _ = row_of(flag_name(word))

@@ -10,6 +10,7 @@ from functools import lru_cache
 from neuron_codemods.data.launch import rows
 from neuron_codemods.kinds.shell import Assignment, Command, Shell, Word
 from neuron_codemods.project import ModuleFacts, Project
+from neuron_codemods.source import MARKER
 
 WRAPPER = "neuron_parallel_compile"
 FALSE = frozenset(("false", "0", "no", "n", "f"))
@@ -183,12 +184,12 @@ def is_concerned(shell: Shell, launch: Launch, facts: ModuleFacts | None) -> boo
         flags |= {flag_name(word) for word in assignment.words}
     if flags & _DISTINCT or wraps(launch.command):
         return True
-    return "tensor_parallel_size" in flags and re.search(r"(?i)neuron", shell.text) is not None
+    return "tensor_parallel_size" in flags and re.search(r"(?i)neuron", MARKER.sub("", shell.text)) is not None
 
 
 def is_of_neuron(shell: Shell, project: Project) -> bool:
     """Whether anything shows that a script is for Neuron, and not for another machine that torch_xla drives."""
-    if project.around.is_of_neuron or re.search(r"(?i)neuron|optimum", shell.text):
+    if project.around.is_of_neuron or re.search(r"(?i)neuron|optimum", MARKER.sub("", shell.text)):
         return True
     found = ((launch, facts_of(launch, project)) for launch in launches(shell))
     return any(facts is not None or is_concerned(shell, launch, facts) for launch, facts in found)
