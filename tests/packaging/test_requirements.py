@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuron_codemods import ModuleFacts, Outcome, Project, migrate_text
+from neuron_codemods.model import SourceError
 from neuron_codemods.requirements import stack
 from packaging.requirements import Requirement
 
@@ -225,11 +226,10 @@ def test_tables_with_keys(table: str) -> None:
     )
 
 
-def test_toml_that_is_broken_keeps_the_rest_right() -> None:
-    text = "[project]\ndependencies = ['torch-neuronx==2.8']\nbroken = = optimum-neuron\n"
-    migration = migrate_text("pyproject", text)
-    assert "'torch-neuronx==2.14.*'" in migration.text
-    assert any("no TOML" in finding.message for finding in migration.findings)
+def test_toml_that_is_broken_is_refused_with_its_line() -> None:
+    with pytest.raises(SourceError, match="no TOML") as refused:
+        migrate_text("pyproject", "[project]\ndependencies = ['torch-neuronx==2.8']\nbroken = = optimum-neuron\n")
+    assert refused.value.line == 3
 
 
 @pytest.mark.parametrize(

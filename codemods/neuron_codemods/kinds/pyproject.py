@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from neuron_codemods.edits import Edit
+from neuron_codemods.model import SourceError
 from neuron_codemods.requirements import layout
 from neuron_codemods.requirements.entries import Entry
 from neuron_codemods.texts import Parsed
@@ -42,8 +43,14 @@ _QUOTED = re.compile(r"""(["'])(.*)\1""", re.DOTALL)
 
 
 def parse(text: str, path: str) -> Pyproject:
-    """A TOML file; a part that is no TOML is told by ``unread``."""
-    return Pyproject(text, Tree(text, "tree_sitter_toml", "TOML files"))
+    """A TOML file.
+
+    Raises :class:`SourceError` for one that is no TOML, which no tool reads.
+    """
+    file = Pyproject(text, Tree(text, "tree_sitter_toml", "TOML files"))
+    for start, _ in file.tree.errors():
+        raise SourceError("this is no TOML", file.position(start).line)
+    return file
 
 
 @dataclass(frozen=True)
@@ -98,20 +105,15 @@ class Pyproject(Parsed):
                 return self.line_start(start), self.line_end(end)
         return super().statement(offset)
 
-    def unread(self) -> Sequence[tuple[tuple[int, int], str]]:
-        return [(span, "this is no TOML") for span in self.tree.errors()]
-
     def edits(self, new: Mapping[Entry, Sequence[str]]) -> dict[Entry, tuple[Edit, ...]]:
         """The changes that put other requirements in the place of each, or take it out."""
         found: dict[Entry, tuple[Edit, ...]] = {}
         for array, elements in self._arrays().items():
             if array is None:
                 found |= {each: (self._pair_edit(each, new[each]),) for each in elements if each in new}
-            elif any(each in new for each in elements):
-                written = [(each.span, self._quoted(each, new.get(each))) for each in elements]
-                # All changes of an array belong together: which comma goes depends on the neighbours.
-                first = next(each for each in elements if each in new)
-                found[first] = tuple(layout.edits(self, written))
+            else:
+                changes = layout.edits(self, [(each.span, self._quoted(each, new.get(each))) for each in elements])
+                found |= {each: (changes[each.span],) for each in elements if each.span in changes}
         return found
 
     def _arrays(self) -> dict[int | None, list[Entry]]:

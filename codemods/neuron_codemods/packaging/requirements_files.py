@@ -37,14 +37,15 @@ def check(file: RequirementsFile, project: Project) -> Iterator[Change]:
     if file.made_by and decisions:
         yield Change(Outcome.MANUAL, decisions[0].entry.span, made_again(file.made_by), marked=False)
         return
-    hashed = [each for each in decisions if each.entry.hashed and each.new is not None]
-    if hashed:
-        tasks = "; ".join(map(task, hashed))
+    tasks = [task(each) for each in decisions if each.new is not None]
+    if tasks and any(entry.hashed for entry in lines):  # pip takes hashes for all of a file or for none
         message = (
-            f"Only the tool that wrote the hashes can renew them: in the file that it read, {tasks}. Run it again."
+            "Only the tool that wrote the hashes can renew them: in the file that it read, "
+            f"{'; '.join(dict.fromkeys(tasks))}. Run it again."
         )
-        yield Change(Outcome.MANUAL, hashed[0].entry.span, message)
-    decisions = [each for each in decisions if each not in hashed]
+        place = next(each.entry.span for each in decisions if each.new is not None)
+        yield Change(Outcome.MANUAL, place, message)
+        decisions = [each for each in decisions if each.new is None]
     for decision in decisions:
         yield Change(
             decision.outcome,

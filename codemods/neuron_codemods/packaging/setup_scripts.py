@@ -45,10 +45,9 @@ def check(module: Module) -> Iterator[Change]:
     new = {each.entry: each.new for each in decisions if each.new is not None}
     edits: dict[Entry, tuple[Edit, ...]] = {}
     for entries in lists:
-        first = next((entry for entry, _ in entries if entry in new), None)
-        if first is not None:
-            written = [(entry.span, _written(module, node, new.get(entry))) for entry, node in entries]
-            edits[first] = tuple(layout.edits(module.source, written))
+        written = [(entry.span, _written(module, node, new.get(entry))) for entry, node in entries]
+        changes = layout.edits(module.source, written)
+        edits |= {entry: (changes[entry.span],) for entry, _ in entries if entry.span in changes}
     for decision in decisions:
         yield Change(decision.outcome, nodes[decision.entry], decision.message, edits.get(decision.entry, ()))
 
