@@ -7,17 +7,19 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 
 import yaml
 from packaging.requirements import InvalidRequirement, Requirement
 
 from neuron_codemods import migrate_text
 from neuron_codemods.kinds import KINDS, load
-from neuron_codemods.model import SourceError
+from neuron_codemods.model import Migration, SourceError
 from neuron_codemods.source import Text
 
-from . import grammar, pieces
+from . import grammar, pieces, written
 from .contracts import Violation
 
 NAMES = tuple(kind.name for kind in KINDS if kind.name != "python")
@@ -66,6 +68,9 @@ def text(kind: str, rng: random.Random) -> str:
 
 
 def _piece(kind: str, rng: random.Random) -> str:
+    fresh = written.piece(kind, rng) if rng.random() < 0.4 else None
+    if fresh is not None:
+        return fresh
     own = pieces.cases(kind)
     if own and rng.random() < 0.7:
         return rng.choice(own)
@@ -127,6 +132,63 @@ def violations(kind: str, text: str) -> Iterator[Violation]:
         yield Violation("what other tools can read they can read", "")
     if kind == "notebook" and [_without_source(text)] != [_without_source(first.text)]:
         yield Violation("nothing but sources changes", "")
+    if kind != "notebook":
+        yield from _lines_kept(kind, text, first)
+        yield from _ends_kept(kind, text, first)
+
+
+def _lines_kept(kind: str, text: str, migration: Migration) -> Iterator[Violation]:
+    """Lines change only in statements of which something is told."""
+    parsed = load(kind).parse(text, "")
+    before, after = parsed.lines, Text(migration.text).lines
+    told: set[int] = set()
+    regions = [parsed.statement(region.start) + parsed.statement(region.end - 1) for region in parsed.regions()]
+    regions = [(min(bounds), max(bounds)) for bounds in regions]
+    for finding in migration.findings:
+        told.update(range(finding.start.line, finding.end.line + 1))
+        at = parsed.line_starts[min(finding.start.line, len(before)) - 1]
+        for start, end in (parsed.statement(at), *((start, end) for start, end in regions if start <= at < end)):
+            told.update(range(parsed.position(start).line, parsed.position(max(start, end - 1)).line + 1))
+    had = Counter(_plain(line) for number, line in enumerate(before, start=1) if number not in told)
+    kept = Counter(map(_plain, after))
+    for tag, i, j, _, _ in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        for number in range(i + 1, j + 1) if tag in ("delete", "replace") else ():
+            line = _plain(before[number - 1])
+            if line and kept[line] < had[line] and number not in told and not _beside(number, told, before):
+                yield Violation("no other line changes", f"line {number}: {line!r}")
+
+
+def _plain(line: str) -> str:
+    """A line without what its neighbours decide."""
+    return line.strip().rstrip(",")
+
+
+def _beside(number: int, told: set[int], lines: Sequence[str]) -> bool:
+    """Whether a line is a comment or a key directly above one of which something is told."""
+    while number < len(lines) and re.match(r"\s*(#|\\?\s*$|[\w-]+:\s*$)", lines[number - 1]):
+        number += 1
+    return number in told
+
+
+def _ends_kept(kind: str, text: str, migration: Migration) -> Iterator[Violation]:
+    """Line ends, a byte order mark and a comment that keeps all rules away do what they say."""
+    if "\r" not in text and "\n" in text and not _has_unread(migration):
+        try:
+            other = migrate_text(kind, text.replace("\n", "\r\n")).text
+        except Exception as error:
+            other = str(error)
+        if other != migration.text.replace("\n", "\r\n"):
+            yield Violation("line ends make no difference", "")
+    if migrate_text(kind, f"\ufeff{text}").text != f"\ufeff{migration.text}":
+        yield Violation("a byte order mark makes no difference", "")
+    if kind not in ("json", "markdown", "rst"):  # in which no comment of ours can stand
+        if migrate_text(kind, f"# neuron-migrate: ignore-file\n{text}").changed:
+            yield Violation("what is suppressed stays", "")
+
+
+def _has_unread(migration: Migration) -> bool:
+    """Whether a part could not be read: how far that goes may depend on the line ends."""
+    return any(finding.code == "NM007" for finding in migration.findings)
 
 
 def _is_valid(kind: str, text: str) -> bool:

@@ -64,15 +64,12 @@ class Rst(Parsed):
         first = index
         if first == len(self.lines) or _indent(self.lines[first]) <= indent:
             return first, first, ""
-        prefix = self.lines[first][: len(self.lines[first]) - len(self.lines[first].lstrip())]
         last = first
-        while index < len(self.lines):
-            if self.lines[index].strip():
-                if _indent(self.lines[index]) < _width(prefix):
-                    break
-                last = index + 1
+        while index < len(self.lines) and not (self.lines[index].strip() and _indent(self.lines[index]) <= indent):
+            last = index + 1 if self.lines[index].strip() else last
             index += 1
-        return first, last, prefix
+        least = min(filter(str.strip, self.lines[first:last]), key=_indent)
+        return first, last, least[: len(least) - len(least.lstrip())]
 
 
 def _indent(line: str) -> int:

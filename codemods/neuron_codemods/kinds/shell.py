@@ -408,7 +408,9 @@ class Shell(Parsed):
         after = re.compile(r"[ \t]*(?:;(?!;)|&(?!&))?[ \t]*").match(self.text, end)
         stop = after.end() if after else end
         line_start, line_end = self.line_start(start), self.line_end(max(end - 1, start))
-        alone = not self.text[line_start:start].strip() and (
+        while self._continues(line_start) and self._is_blank(line_start - 1):
+            line_start = self.line_start(line_start - 1)
+        alone = not self.text[line_start:start].strip("\\ \t\r\n") and (
             not self.text[stop:line_end].strip() or self.text[stop:line_end].startswith("#")
         )
         if not self.text[line_start:start].strip() and self.text[stop:line_end].strip() == "\\":
@@ -429,6 +431,10 @@ class Shell(Parsed):
             return "" if self._blank_above(first) else self.text[line_end:blank]
 
         return Edit(first, blank, left, deletes=True)
+
+    def _is_blank(self, offset: int) -> bool:
+        """Whether a line holds nothing but the backslash behind which it goes on."""
+        return self.text[self.line_start(offset) : offset].strip() == "\\"
 
     def _continued(self, body: Any, start: int, end: int, line_end: int) -> Edit:
         """Take away a statement that has its line in a command of several: the next one takes its place."""
