@@ -484,6 +484,7 @@ MORE: dict[tuple[str, str], dict[str, Entry]] = {
     },
     ("name", "transformers"): {
         "utils.get_full_repo_name": rename("huggingface_hub.get_full_repo_name"),
+        "utils.is_offline_mode": rename("huggingface_hub.is_offline_mode"),
         "trainer_utils.EvaluationStrategy": rename("transformers.trainer_utils.IntervalStrategy"),
         "trainer_utils.ShardedDDPOption": manual('FairScale is gone: shard with fsdp="full_shard".', ""),
         "optimization.AdamW": rule("NM703"),
