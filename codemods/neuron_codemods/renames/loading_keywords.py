@@ -9,6 +9,7 @@ https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrai
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from neuron_codemods.data.renames import renames
@@ -38,6 +39,8 @@ _PACKAGES = ("transformers", "peft", "trl")
 _SEEN_TO = frozenset({"torch_dtype", "use_flash_attention_2", "low_cpu_mem_usage"})
 """What the rule of model loading sees to where training with Optimum Neuron loads its model."""
 _BITS = ("load_in_8bit", "load_in_4bit")
+_CHECKPOINT = re.compile(r"""["']\.ckpt["'] in\b""")
+"""What the example scripts asked of the model's name: is it a checkpoint of TensorFlow?"""
 
 
 def check(module: Module) -> Iterator[Change]:
@@ -82,6 +85,8 @@ def _change(given: Given, is_sharded: bool) -> Change | None:
     if given.name == "tp_plan":
         return _plan(given, is_sharded)
     row = renames("loading")["from_pretrained"].get(given.name)
+    if row is not None and given.name == "from_tf" and _CHECKPOINT.search(given.text):
+        return given.change(Outcome.REVIEW, f"from_tf goes. {row.message}", given.remove())
     return by_row.change(given, row) if row is not None else None
 
 
@@ -206,10 +211,23 @@ model = AutoModel.from_pretrained("my/model", from_tf=bool(".ckpt" in path), **o
         """from transformers import AutoConfig, AutoModel
 
 options = {"token": None, "dtype": "auto"}
+model = AutoModel.from_pretrained("my/model", **options)
+""",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN, Outcome.REVIEW),
+    ),
+    Case(
+        "weights of TensorFlow",
+        """from transformers import AutoModel
+
+model = AutoModel.from_pretrained("my/model", from_tf=True)
+""",
+        """from transformers import AutoModel
+
 # TODO(neuron-migrate NM730): from_tf: TensorFlow weights are no longer read: convert them with transformers 4: \
 https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained
-model = AutoModel.from_pretrained("my/model", from_tf=bool(".ckpt" in path), **options)
+model = AutoModel.from_pretrained("my/model", from_tf=True)
 """,
+        (Outcome.MANUAL,),
     ),
     Case(
         "a tensor parallel plan",

@@ -70,10 +70,8 @@ def main():
     )
     tokenizer = AutoTokenizer.from_pretrained(model_args.model_name_or_path, use_fast=True)
     torch_dtype = model_args.torch_dtype
-    # TODO(neuron-migrate NM730): from_tf: TensorFlow weights are no longer read: convert them with transformers 4: https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained
     model = AutoModelForCausalLM.from_pretrained(
         model_args.model_name_or_path,
-        from_tf=bool(".ckpt" in model_args.model_name_or_path),
         config=config,
         dtype=torch_dtype or "float32",
         distributed_config=DistributedConfig(**parallel_sizes(model=model_args.model_name_or_path)),
