@@ -10,11 +10,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, chain, product
+from itertools import accumulate, product
 
 from neuron_codemods import imports, markers, registry, selection, statements
 from neuron_codemods.edits import (
-    AnyEdit,
     CallEdit,
     Edit,
     EraseAttribute,
@@ -134,8 +133,8 @@ def _planned(body: str, path: str, settings: Settings, project: Project | None, 
         launch = sorted({item.change.launch for item in found if item.change.launch is not None})
         edits = _edits(module, found, settings)
         if is_whole:  # and nothing else, such as the commands of a notebook, can use what is imported here
-            erased = imports.left_over(module, edits, _of_imports(found))
-            edits = _edits(module, found, settings, erased) if erased else edits
+            spare = imports.left_over(module, edits, _decided(found))
+            edits = _edits(module, found, settings, spare) if spare else edits
         return _Plan(
             edits,
             _findings(module, found, unused),
@@ -251,18 +250,19 @@ def _marker_line(item: Found) -> str:
 # Edits ------------------------------------------------------------------------------------------------------------
 
 
-def _of_imports(found: Iterable[Found]) -> set[Binding]:
+def _decided(found: Iterable[Found]) -> set[Binding]:
     """The imports of which the rules say what becomes of them."""
-    kinds = (RenameImport, RenameAttribute, EraseImport, EraseAttribute)
+    kinds = (RenameImport, EraseImport)
     return {edit.binding for item in found for edit in item.change.edits if isinstance(edit, kinds)}
 
 
-def _edits(module: Module, found: Sequence[Found], settings: Settings, more: Sequence[AnyEdit] = ()) -> list[Edit]:
+def _edits(module: Module, found: Sequence[Found], settings: Settings, spare: Sequence[Binding] = ()) -> list[Edit]:
+    """The edits that the changes come to; ``spare`` are imports that nothing needs once they are made."""
     by_kind: dict[type, list] = defaultdict(list)  # type: ignore[type-arg]
     required: list[tuple[str, imports.Use]] = []
-    for edit in (*chain.from_iterable(item.change.edits for item in found), *more):
-        by_kind[type(edit)].append(edit)
     for item in found:
+        for edit in item.change.edits:
+            by_kind[type(edit)].append(edit)
         if item.change.requires:
             required += product(item.change.requires, imports.uses_in(module, item.change))
     plan = imports.Plan(module)
@@ -273,6 +273,7 @@ def _edits(module: Module, found: Sequence[Found], settings: Settings, more: Seq
         by_kind[EraseImport],
         by_kind[EraseAttribute],
         required,
+        spare,
     )
     removed += [edit.statement for edit in by_kind[RemoveStatement]]
     commented = {edit.statement for edit in by_kind[RemoveStatement] if edit.with_comments}

@@ -7,17 +7,15 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 
-from neuron_codemods.edits import Edit, EraseImport, RemoveStatement, apply
-from neuron_codemods.imports.naming import why_wanted
+from neuron_codemods.edits import Edit, apply
+from neuron_codemods.imports.naming import others, why_wanted
 from neuron_codemods.imports.sites import is_suppressed
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding, Function
 
 
-def left_over(
-    module: Module, edits: Sequence[Edit], decided: Collection[Binding]
-) -> list[RemoveStatement | EraseImport]:
-    """What erases the imports that something used and that nothing uses any more once the edits are made.
+def left_over(module: Module, edits: Sequence[Edit], decided: Collection[Binding]) -> list[Binding]:
+    """The imports that something used and that nothing uses any more once the edits are made.
 
     Of the ``decided`` ones the rules have said already what becomes of them.
     """
@@ -25,14 +23,7 @@ def left_over(
     if not candidates:
         return []
     changed = Module(apply(module.source.text, edits), module.path, module.project)
-    spare = [binding for binding in candidates if binding.name not in changed.names.references]
-    nodes = {binding.node for binding in spare}
-    return [
-        RemoveStatement(binding.statement)
-        if nodes.issuperset(binding.statement.names)  # type: ignore[attr-defined]
-        else EraseImport(binding)
-        for binding in spare
-    ]
+    return [binding for binding in candidates if binding.name not in changed.names.references]
 
 
 def _candidates(module: Module, edits: Sequence[Edit]) -> Iterator[Binding]:
@@ -56,7 +47,11 @@ def _candidates(module: Module, edits: Sequence[Edit]) -> Iterator[Binding]:
             uses = module.names.references.get(name, ())
             if uses and alias.asname != alias.name and all(is_edited(use.node) for use in uses):
                 bindings = (each for each in scope.bindings.get(name, ()) if each.node is alias)
-                yield from (each for each in bindings if each not in neuron and why_wanted(module, each) is None)
+                yield from (each for each in bindings if each not in neuron and _can_go(module, each))
+
+
+def _can_go(module: Module, binding: Binding) -> bool:
+    return why_wanted(module, binding) is None and all(other.is_import for other in others(binding))
 
 
 def _is_kept(module: Module, statement: ast.stmt) -> bool:

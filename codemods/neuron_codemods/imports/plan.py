@@ -194,6 +194,7 @@ class Plan:
         erased: Sequence[EraseImport],
         erased_attributes: Sequence[EraseAttribute],
         required: Iterable[tuple[str, Use]],
+        spare: Iterable[Binding],
     ) -> tuple[list[Edit], list[ast.stmt]]:
         """The edits, and the statements that go."""
         self._changed.update(_by_binding([*attributes, *erased_attributes]))
@@ -202,21 +203,51 @@ class Plan:
             self.rename(rename)
         for attribute in attributes:
             self.rename_attribute(attribute)
-        gone = [binding for binding in self._changed if self._goes(binding)] + [change.binding for change in erased]
-        for binding in gone:
-            assert isinstance(binding.node, ast.alias)
-            if is_suppressed(self.module, binding.statement):
-                continue
-            self.site(binding.statement).gone.add(binding.node)
-            self.removed += deletions(binding)
+        for binding in self._changed:
+            if self._goes(binding):
+                self._erase(binding)
+        for change in erased:
+            self._erase(change.binding)
         self._rename_stars(stars)
         needed: dict[str, list[Use]] = defaultdict(list)
         for native, use in required:
             needed[native].append(use)
         for native, uses in needed.items():
             self._require(native, uses)
+        for binding in spare:  # last: what is new stands by the imports that are rewritten, not by these
+            self._erase(binding)
+        self._undeclare()
         written, merged = Writer(self.module, self.sites, self.required, self.plain).write()
         return [*self.edits, *written], [*self.removed, *merged]
+
+    def _erase(self, binding: Binding) -> None:
+        assert isinstance(binding.node, ast.alias)
+        if not is_suppressed(self.module, binding.statement):
+            self.site(binding.statement).gone.add(binding.node)
+            self.removed += deletions(binding)
+
+    def _undeclare(self) -> None:
+        """Take names out of ``global`` and ``nonlocal`` statements where all that bound them were imports that go."""
+        for statement in self.module.names.statements if self.sites and self.module.names.declared else ():
+            if isinstance(statement, (ast.Global, ast.Nonlocal)):
+                kept = [name for name in statement.names if not self._is_erased(name, statement)]
+                if not kept:
+                    self.removed.append(statement)
+                elif kept != statement.names:
+                    word = "global" if isinstance(statement, ast.Global) else "nonlocal"
+                    self.edits.append(Edit.replace(self.source.span(statement), f"{word} {', '.join(kept)}"))
+
+    def _is_erased(self, name: str, declaration: ast.Global | ast.Nonlocal) -> bool:
+        """Whether a function binds a name that it declares only by imports that go."""
+        function = self.module.function(declaration)
+        home = self.module.scope(declaration).home(name)
+        bindings = home.bindings[name] if home is not None else []
+        own = [binding for binding in bindings if self.module.function(binding.statement) is function]
+        sites = (self.sites.get(binding.statement) for binding in own)
+        return bool(own) and all(
+            site is not None and binding.node in site.gone and name not in {item.local for item in site.fresh}
+            for site, binding in zip(sites, own, strict=True)
+        )
 
     def _rename_stars(self, stars: Sequence[RenameStar]) -> None:
         """Import by name what came from a star import; the star goes when nothing else can have come from it."""

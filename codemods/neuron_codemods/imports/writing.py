@@ -50,15 +50,28 @@ class Writer:
         if self.plain:
             self._emit_plain()
         self._merge_into_hosts()
+        self._put_into_site()
         for group in self._groups():
             self._emit_group(group)
         if self.required:
             self._emit_required()
         return self.edits, self.removed
 
+    def _put_into_site(self) -> None:
+        """Write new imports into the last one at the top of the file, if that changes as well."""
+        anchor = self._anchor() if self.required else None
+        site = self.sites.get(anchor) if anchor is not None else None
+        if site is not None:
+            site.fresh += [imported(self.module, native) for native in self.required]
+            self.required.clear()
+
+    def _anchor(self) -> ast.stmt | None:
+        """The import below which new ones stand."""
+        return last_import(self.module, outside_functions(self.module, chain(*self.required.values())))
+
     def _emit_required(self) -> None:
         lines = self._lines([imported(self.module, native) for native in self.required])
-        anchor = last_import(self.module, outside_functions(self.module, chain(*self.required.values())))
+        anchor = self._anchor()
         if anchor is not None:
             if is_of_library(anchor) or only_imports(anchor):
                 lines.insert(0, "")
