@@ -71,6 +71,14 @@ class RemoveStatement:
     """Whether the comment lines directly above go as well: only where they can be about nothing else."""
 
 
+def assignment_goes(binding: Binding) -> tuple[RemoveStatement, ...]:
+    """Take an assignment away that does nothing else; a ``while name := value:`` stays."""
+    statement = binding.statement
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    is_plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and targets == [binding.node]
+    return (RemoveStatement(statement),) if is_plain else ()
+
+
 @dataclass(frozen=True)
 class InsertLines:
     """Put whole lines, written without indentation, before or after a statement."""

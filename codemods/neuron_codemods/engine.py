@@ -7,7 +7,7 @@ import re
 import tokenize
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, product
@@ -15,6 +15,7 @@ from itertools import accumulate, product
 from neuron_codemods import imports, markers, registry, selection, statements
 from neuron_codemods.edits import (
     CallEdit,
+    Change,
     Edit,
     EraseAttribute,
     EraseImport,
@@ -50,15 +51,7 @@ def migrate(
     """
     settings = settings or Settings()
     body = text[1:] if text.startswith(_BOM) else text
-    plan = _planned(body, path, settings, project, is_whole=True)
-    changed = _applied(body, plan.edits)
-    if changed == body:
-        return Migration(text, False, plan.findings)
-    _parse_again(changed, path)
-    migration = Migration(changed, True, plan.findings, plan.launch)
-    if not settings.shim:
-        (plain,) = migrate_pieces([changed], path=path, settings=WITHOUT_SHIM, project=project)
-        migration = _followed(body, migration, plain)
+    (migration,) = _looks(_whole, (body,), path, settings, project)
     return replace(migration, text=text[: len(text) - len(body)] + migration.text)
 
 
@@ -70,7 +63,54 @@ def migrate_pieces(
     Each text must be Python for itself. A name that one of them imports is known in the others; what changes in a
     text stays in it.
     """
-    settings = settings or Settings()
+    return _looks(_pieces, texts, path, settings or Settings(), project)
+
+
+Look = Callable[[Sequence[str], str, Settings, Project | None], list[Migration]]
+
+
+def _looks(
+    look: Look, texts: Sequence[str], path: str, settings: Settings, project: Project | None
+) -> list[Migration]:
+    """The texts after all looks at them: one change can make another possible, or show what it leaves."""
+    found = look(texts, path, settings, project)
+    if not any(each.changed for each in found):
+        return found
+    if any(_speaks_of_the_old(each.text) for each in found):
+        again = look([each.text for each in found], path, settings, project)
+        found = [_followed(*each) for each in zip(texts, found, map(_fresh, found, again), strict=True)]
+    if not settings.shim:
+        plain = look([each.text for each in found], path, WITHOUT_SHIM, project)
+        found = [_followed(*each) for each in zip(texts, found, plain, strict=True)]
+    return found
+
+
+def _speaks_of_the_old(text: str) -> bool:
+    """Whether a migrated text may hold something that is still to be migrated, beside what its markers say."""
+    lines = (line for line in text.splitlines() if any(word in line for word in ("optimum", "torch_xla", "neuronx")))
+    return any(not line.lstrip().startswith("#") for line in lines)
+
+
+def _fresh(first: Migration, second: Migration) -> Migration:
+    """What a second look found that the first did not: a marker that the first one set is no news."""
+    if not second.changed:
+        return replace(second, findings=())
+    said = {(finding.code, finding.message) for finding in first.findings}
+    fresh = (each for each in second.findings if each.code not in ("NM001", "NM002"))
+    return replace(second, findings=tuple(each for each in fresh if (each.code, each.message) not in said))
+
+
+def _whole(texts: Sequence[str], path: str, settings: Settings, project: Project | None) -> list[Migration]:
+    (text,) = texts
+    plan = _planned(text, path, settings, project, is_whole=True)
+    changed = _applied(text, plan.edits)
+    if changed == text:
+        return [Migration(text, False, plan.findings)]
+    _parse_again(changed, path)
+    return [Migration(changed, True, plan.findings, plan.launch)]
+
+
+def _pieces(texts: Sequence[str], path: str, settings: Settings, project: Project | None) -> list[Migration]:
     pieces = _Pieces(texts)
     plan = _planned(pieces.text, path, settings, project, is_whole=False)
     launch = plan.launch
@@ -85,10 +125,7 @@ def migrate_pieces(
         _parse_again(changed, path)
         results.append(Migration(changed, True, findings, launch))
         launch = ()
-    if settings.shim or not any(result.changed for result in results):
-        return results
-    plain = migrate_pieces([each.text for each in results], path=path, settings=WITHOUT_SHIM, project=project)
-    return [_followed(*each) for each in zip(texts, results, plain, strict=True)]
+    return results
 
 
 WITHOUT_SHIM = Settings(select=("NM010",))
@@ -129,7 +166,7 @@ def _planned(body: str, path: str, settings: Settings, project: Project | None, 
         module = Module(body, path, project, settings.select)
         found = _look(module, settings)
         left, unused = selection.suppress(module, found, settings)
-        found = selection.hold_back(module, found, left, settings)
+        found = [_possible(module, item) for item in selection.hold_back(module, found, left, settings)]
         launch = sorted({item.change.launch for item in found if item.change.launch is not None})
         edits = _edits(module, found, settings)
         if is_whole:  # and nothing else, such as the commands of a notebook, can use what is imported here
@@ -229,6 +266,15 @@ def _look(module: Module, settings: Settings) -> list[Found]:
     for entry in registry.enabled("python", settings):
         found += [Found(entry.rule, change) for change in entry.check(module)]
     return _without_known_markers(module, found)
+
+
+def _possible(module: Module, item: Found) -> Found:
+    """A change, or word of it where the name of a module that it needs stands for something else in this file."""
+    taken = next((name for name in item.change.requires if "." not in name and imports.is_taken(module, name)), None)
+    if taken is None:
+        return item
+    message = f"Call what is {taken} here by another name, and run neuron-migrate again: new code needs that name."
+    return replace(item, change=Change(Outcome.MANUAL, item.change.node, message))
 
 
 def _without_known_markers(module: Module, found: list[Found]) -> list[Found]:

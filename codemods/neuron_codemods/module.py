@@ -19,7 +19,10 @@ from neuron_codemods.xla.table import is_stack
 
 _ABOVE = ("optimum", "optimum.exporters")
 """Packages that Optimum Neuron shares with others."""
-_BIND_LAST = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
+_BIND_LAST = (
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith),
+    *(ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef),
+)
 """Statements that evaluate their expressions before they bind a name."""
 _TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _LONGEST_CHAIN = 16

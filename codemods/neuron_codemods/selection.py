@@ -82,7 +82,12 @@ def _lines(module: Module, change: Change) -> Iterator[int]:
             yield from range(edit.statement.lineno, (edit.statement.end_lineno or 0) + 1)
         elif isinstance(edit, Unwrap):
             yield edit.statement.lineno
-        elif isinstance(edit, (RenameImport, EraseImport)):
+        elif isinstance(edit, EraseImport):
+            yield edit.binding.statement.lineno
+            for reference in module.references(edit.binding):
+                around = module.statement(reference.node)  # stays as a whole where a part of it does
+                yield from range(around.lineno, (around.end_lineno or 0) + 1)
+        elif isinstance(edit, RenameImport):
             yield edit.binding.statement.lineno
             yield from (reference.node.lineno for reference in module.references(edit.binding))
             others = edit.binding.scope.bindings[edit.binding.name]

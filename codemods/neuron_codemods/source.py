@@ -17,6 +17,7 @@ from neuron_codemods.model import Position, SourceError
 MARKER = re.compile(r"# (?:TODO|NOTE)\(neuron-migrate [^\r\n]*")
 """A comment that this tool has written: what it says shows nothing of what a text is for."""
 _INDENTATION = re.compile(r"[ \t\f]*")
+_ONLY_CONTINUED = re.compile(r"[ \t\f]*\\[\r\n]*")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 
@@ -134,6 +135,13 @@ class Source(Text):
     def tokens(self) -> list[Token]:
         """All tokens but line structure (NEWLINE, INDENT ...), in order; comments included."""
         return self.tokens_between(0, len(self.text))
+
+    def line_start(self, offset: int) -> int:
+        """Where the line that holds a place starts; a backslash alone on the line above belongs to it."""
+        index = self.position(offset).line - 1
+        while index and _ONLY_CONTINUED.fullmatch(self.lines[index - 1]):
+            index -= 1
+        return self.line_starts[index]
 
     def tokens_between(self, start: int, end: int) -> list[Token]:
         """The tokens that start at or after one place and before another."""

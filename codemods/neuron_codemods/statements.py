@@ -16,6 +16,8 @@ _OLD_WORDS = re.compile(
     r"compil|\bdevices?\b|\bexport|\btrac(?:e|ing)|neuron|\bxla\b|static|shapes?\b|\bsav(?:e|es|ing)\b", re.IGNORECASE
 )
 """What comments speak of that are about the compilation ahead of time and what it leaves, and no more."""
+_AHEAD = " \t\f\\\r\n"
+"""What may stand before the first statement of a line, a backslash alone on the line above included."""
 _FOR_PROGRAMS = re.compile(r"#\s*(?:%%|In\s*\[|COMMAND|type:|fmt:|noqa|pylint:|isort:|pragma:|neuron-migrate:|!|-\*-)")
 _SUPPRESSION = re.compile(r"\s*#\s*neuron-migrate:\s*ignore(?!-file)")
 
@@ -51,7 +53,7 @@ def _first_on_their_lines(_: Module) -> dict[ast.stmt, ast.stmt]:
 def _starts_line(source: Source, start: int) -> bool:
     """Whether a statement starts its line, and that line is not the continuation of another."""
     line_start = source.line_start(start)
-    if source.text[line_start:start].strip(" \t\f"):
+    if source.text[line_start:start].strip(_AHEAD):
         return False
     above = source.text[source.line_start(line_start - 1) : line_start] if line_start else ""
     if not above.rstrip("\r\n").endswith("\\"):
@@ -242,13 +244,11 @@ def _stretch(
     if following is not None and _share_line(source, run[-1], following):
         return start, start_of(source, following)
     line_start = source.line_start(start)
-    before = source.text[line_start:start].rstrip(" \t\f")
+    before = source.text[line_start:start].rstrip(_AHEAD)
     if before.endswith(";"):
         return line_start + len(before) - 1, end
     if before:
         return start, end
-    while line_start and source.text[source.line_start(line_start - 1) : line_start].strip() == "\\":
-        line_start = source.line_start(line_start - 1)
     if run[0] in commented:
         line_start = _above_comments(source, line_start)
     return line_start, source.line_end(max(end - 1, start))

@@ -20,10 +20,10 @@ from neuron_codemods.edits import (
     Change,
     Edit,
     InsertLines,
-    RemoveStatement,
     RenameAttribute,
     RenameImport,
     RenameStar,
+    assignment_goes,
 )
 from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
@@ -169,14 +169,11 @@ def _mappings(module: Module, found: Loads, conversions: list[Conversion]) -> It
             emptied[node] = binding
     for binding in dict.fromkeys(binding for binding in emptied.values() if binding is not None):
         uses = [reference.node for reference in module.references(binding)]
-        statement = binding.statement
-        is_plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and (
-            isinstance(statement, ast.AnnAssign) or len(statement.targets) == 1
-        )
         is_offered = binding.scope.is_module and module.is_offered(binding.name)
-        if binding not in read and is_plain and not is_offered and all(use in emptied for use in uses):
+        gone = assignment_goes(binding)
+        if gone and binding not in read and not is_offered and all(use in emptied for use in uses):
             message = f"{binding.name} goes: nothing takes it any more."
-            yield Change(Outcome.REWRITTEN, binding.node, message, (RemoveStatement(statement),))
+            yield Change(Outcome.REWRITTEN, binding.node, message, gone)
 
 
 CASES = (

@@ -9,6 +9,7 @@ from neuron_codemods.imports.leftovers import left_over
 from neuron_codemods.imports.naming import (
     existing_import,
     is_exported,
+    is_taken,
     is_unused,
     local_name,
     must_keep_name,
@@ -23,6 +24,7 @@ __all__ = [
     "existing_import",
     "first_import",
     "is_exported",
+    "is_taken",
     "is_unused",
     "last_import",
     "left_over",

@@ -38,6 +38,12 @@ def existing_import(module: Module, native: str) -> Binding | None:
     return module.top_imports.get(native)
 
 
+def is_taken(module: Module, plain: str) -> bool:
+    """Whether the name of a module (``torch``) is that of something else somewhere in this file."""
+    bindings = (each for scope in module.names.module.walk() for each in scope.bindings.get(plain, ()))
+    return plain in module.names.bound and any(each.qualified != plain for each in bindings)
+
+
 def must_keep_name(module: Module, binding: Binding) -> str | None:
     """Why the name that an import binds has to stay, or None when all its uses can be renamed."""
     symbol = module.symbol(binding.qualified)

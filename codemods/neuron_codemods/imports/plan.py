@@ -109,7 +109,8 @@ class Plan:
         root = self._root(change.binding, native_module)
         plain = native_module if root == native_module else f"{native_module} as {root}"
         use = Use(self.source.span(change.node)[0], change.node)
-        if root == native_module and not self._is_above(site.statement, use):
+        is_declared = change.binding.name in self.module.scope(site.statement).moved  # and root would not be
+        if root == native_module and (is_declared or not self._is_above(site.statement, use)):
             self.plain[native_module].append(use)
             self._replace(change.node, f"{root}.{name}")
             return
@@ -222,7 +223,7 @@ class Plan:
 
     def _erase(self, binding: Binding) -> None:
         assert isinstance(binding.node, ast.alias)
-        if not is_suppressed(self.module, binding.statement):
+        if not is_suppressed(self.module, binding.statement) and not is_exported(self.module, binding):
             self.site(binding.statement).gone.add(binding.node)
             self.removed += deletions(binding)
 
@@ -240,6 +241,8 @@ class Plan:
     def _is_erased(self, name: str, declaration: ast.Global | ast.Nonlocal) -> bool:
         """Whether a function binds a name that it declares only by imports that go."""
         function = self.module.function(declaration)
+        if function is None:
+            return False
         home = self.module.scope(declaration).home(name)
         bindings = home.bindings[name] if home is not None else []
         own = [binding for binding in bindings if self.module.function(binding.statement) is function]

@@ -12,7 +12,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, EraseImport, InsertLines, RemoveStatement
+from neuron_codemods.edits import (
+    AnyEdit,
+    CallEdit,
+    Change,
+    Edit,
+    EraseImport,
+    InsertLines,
+    RemoveStatement,
+    assignment_goes,
+)
 from neuron_codemods.imports import local_name
 from neuron_codemods.inference.casts import Cast, cast_of
 from neuron_codemods.inference.flow import origins
@@ -215,7 +224,7 @@ def _splat(module: Module, load: Load, splat: Splat, gone: list[str]) -> Iterato
         name = "token" if item.arg == "use_auth_token" else item.arg or ""
         yield CallEdit(load.call, added=((name, module.source.segment(item.value)),))
     if splat.binding is not None and not splat.is_read:
-        yield RemoveStatement(splat.binding.statement)
+        yield from assignment_goes(splat.binding)
 
 
 def _source(module: Module, load: Load) -> Iterator[AnyEdit]:

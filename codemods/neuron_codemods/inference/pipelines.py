@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from neuron_codemods.data import Symbol
-from neuron_codemods.edits import AnyEdit, CallEdit, Change, InsertLines, RemoveStatement
+from neuron_codemods.edits import AnyEdit, CallEdit, Change, InsertLines, assignment_goes
 from neuron_codemods.imports import local_name
 from neuron_codemods.inference.casts import cast_of
 from neuron_codemods.inference.compiled_models import COMPILE, DEVICE
@@ -229,7 +229,7 @@ def _mappings(module: Module, call: ast.Call, settings: dict[str, Given]) -> tup
 def _pipeline(module: Module, item: Pipeline) -> Iterator[Change]:
     call, load = item.call, item.load
     settings = replace(load, exported_by=item.model) if item.model is not None else load
-    edits: list[AnyEdit] = [RemoveStatement(binding.statement) for binding in item.variables]
+    edits: list[AnyEdit] = [edit for binding in item.variables for edit in assignment_goes(binding)]
     requires: list[str] = []
     for index, argument in enumerate(call.args[2:], start=2):
         edits.append(rename_argument(call, argument, _POSITIONAL[index]))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, InsertLines, RemoveStatement
+from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, InsertLines, assignment_goes
 from neuron_codemods.imports import local_name
 from neuron_codemods.inference.casts import cast_of
 from neuron_codemods.inference.compiled_models import COMPILE, DEVICE
@@ -107,7 +107,7 @@ def _load(module: Module, load: Load) -> Iterator[Change]:
                 name = _RENAMED.get(entry.arg, entry.arg)
                 edits.append(CallEdit(call, added=((name, module.source.segment(entry.value)),)))
         if splat.binding is not None and not splat.is_read:
-            edits.append(RemoveStatement(splat.binding.statement))
+            edits += assignment_goes(splat.binding)
     text = original_text(module, load)
     if text is not None:
         assert load.model is not None

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, InsertLines, RemoveStatement
+from neuron_codemods.edits import AnyEdit, CallEdit, Change, Edit, InsertLines, RemoveStatement, assignment_goes
 from neuron_codemods.imports import local_name
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -176,7 +176,7 @@ def _precision(module: Module, call: ast.Call, given: ast.keyword, gone: set[ast
     if isinstance(given.value, ast.Name):
         binding = module.binding(given.value)
         assert binding is not None
-        edits.append(RemoveStatement(binding.statement))
+        edits += assignment_goes(binding)
     gone.add(made.func)
     message = f"mixed_precision_config is mixed_precision={text}."
     if mode == "FULL_BF16":

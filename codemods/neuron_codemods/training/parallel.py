@@ -23,6 +23,7 @@ from neuron_codemods.values import (
     all_arguments,
     arguments_of,
     constant,
+    is_neuron,
     is_parser,
     is_plain,
     keyword,
@@ -207,7 +208,9 @@ def _loads(module: Module) -> Iterator[Load]:
 def _model_id(module: Module, call: ast.Call) -> str | None:
     given = keyword(call, "pretrained_model_name_or_path")
     node = given.value if given is not None else call.args[0] if call.args else None
-    return module.source.segment(node) if node is not None and is_plain(node) else None
+    if node is None or not is_plain(node) or is_neuron(module, node):
+        return None
+    return module.source.segment(node)
 
 
 def sizes_text(load: Load) -> str:
@@ -370,6 +373,8 @@ def _of_config(module: Module, node: ast.AST, call: ast.Call, seen: frozenset[Bi
     if isinstance(node, ast.Attribute) and node.attr == "trn_config":
         return _of_arguments(module, arguments_of(module, node.value) or single_arguments(module), call)
     if isinstance(node, ast.Call):
+        if module.symbol(module.resolve(node.func)) is None:
+            return Size(None)  # a helper returns it
         given = keyword(node, "tensor_parallel_size")
         value = given.value if given is not None else node.args[0] if node.args else None
         if value is None:
