@@ -270,7 +270,7 @@ def _look(module: Module, settings: Settings) -> list[Found]:
 
 def _possible(module: Module, item: Found) -> Found:
     """A change, or word of it where the name of a module that it needs stands for something else in this file."""
-    taken = next((name for name in item.change.requires if "." not in name and imports.is_taken(module, name)), None)
+    taken = next((name for name in item.change.requires if imports.is_taken(module, name)), None)
     if taken is None:
         return item
     message = f"Call what is {taken} here by another name, and run neuron-migrate again: new code needs that name."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import symtable
 import tokenize
 import warnings
 from bisect import bisect_right
@@ -309,11 +310,43 @@ def _suppressed(before: Parts, after: Parts) -> Iterator[Violation]:
                 yield Violation("what is suppressed stays", f"line {first}: {' '.join(tokens)}")
 
 
+class Locals:
+    """Which names are local to which functions, as Python's own symbol table has it."""
+
+    def __init__(self, parts: Parts) -> None:
+        nodes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        self._functions = [node for node in ast.walk(parts.source.tree) if isinstance(node, nodes)]
+        self._tables = [symtable.symtable(parts.source.text, "program.py", "exec")]
+        for table in self._tables:  # grows as it goes
+            self._tables += table.get_children()
+
+    def binds(self, name: str, line: int) -> bool:
+        """Whether the innermost function around a line binds a name itself."""
+        around = [node for node in self._functions if node.lineno <= line <= (node.end_lineno or 0)]
+        first = max((node.lineno for node in around), default=None)
+        tables = [table for table in self._tables if table.get_type() == "function" and table.get_lineno() == first]
+        return any(name in table.get_identifiers() and table.lookup(name).is_local() for table in tables)
+
+    def hidden(self) -> set[str]:
+        """The names that are local wherever they are used."""
+        names = {symbol.get_name() for table in self._tables for symbol in table.get_symbols()}
+        return {name for name in names if all(map(_is_own, self._using(name)))}
+
+    def _using(self, name: str) -> list[symtable.Symbol]:
+        found = (table.lookup(name) for table in self._tables if name in table.get_identifiers())
+        return [symbol for symbol in found if symbol.is_referenced()]
+
+
+def _is_own(symbol: symtable.Symbol) -> bool:
+    return symbol.is_local() and not symbol.is_global() and not symbol.is_imported()
+
+
 def _flaked(before: Parts, after: Parts) -> Iterator[Violation]:
     """pyflakes finds nothing in the result that it did not find before.
 
-    An undefined name may be called otherwise now, at each of its uses. What a person imported or computed may be
-    unused, now that an old call is gone: that is for the person to tidy. What is written anew is used.
+    An undefined name may be called otherwise now, at each of its uses. What a person computed may be unused, now that
+    an old call is gone: that is for the person to tidy. What is written anew is used; only an import that the names of
+    functions hide was never used, whatever pyflakes thought.
     """
     old, new = _flakes(before), _flakes(after)
     unknown, left = _unknown(old), _unknown(new)
@@ -328,7 +361,8 @@ def _flaked(before: Parts, after: Parts) -> Iterator[Violation]:
         if kind in _USERS:
             names = {said: _NAMED.findall(said)[0] for said in fresh}
             fresh = Counter({said: 1 for said, name in names.items() if name not in known and written[name] < 2})
-        if fresh.total() > gone.total():
+        idle = len(Locals(before).hidden() & _imports(before)) if kind == "UnusedImport" and fresh else 0
+        if fresh.total() > gone.total() + idle:
             yield Violation(f"pyflakes finds no more {kind}", ", ".join(sorted(fresh)))
 
 
@@ -344,12 +378,25 @@ def _unknown(found: dict[str, Counter[str]]) -> Counter[str]:
     return found.get("UndefinedName", Counter()) + found.get("ImportStarUsage", Counter())
 
 
+def _imports(parts: Parts) -> set[str]:
+    return {name for node in parts.nodes for _, _, name in _imported(node)}
+
+
 def _flakes(parts: Parts) -> dict[str, Counter[str]]:
+    """The messages of pyflakes, by kind.
+
+    A name that a function binds itself is never that of an import outside: where it is used before it is bound, Python
+    fails. pyflakes takes it for the import as long as there is one, and is not asked about it.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = checker.Checker(ast.parse(parts.source.text), "program.py", withDoctest=False)
     kinds: dict[str, Counter[str]] = {}
+    own = Locals(parts) if found.messages else None
     for message in found.messages:
+        is_undefined = own is not None and isinstance(message, messages.UndefinedName)
+        if is_undefined and own.binds(str(message.message_args[0]), message.lineno):
+            continue
         named = isinstance(message, (messages.UndefinedName, messages.ImportStarUsage))
         said = str(message.message_args[0]) if named else message.message % message.message_args
         kinds.setdefault(type(message).__name__, Counter())[_LINE_NUMBER.sub("", said)] += 1

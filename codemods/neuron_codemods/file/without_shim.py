@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
+from neuron_codemods import imports
 from neuron_codemods.edits import CallEdit, Change, Edit, EraseImport
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
@@ -44,7 +45,8 @@ def _replaced(module: Module, binding: Binding, references: Sequence[Reference])
     plain = _PLAIN.get(name)
     changes = [plain(module, reference) if plain else None for reference in references]
     found = [change for change in changes if change is not None]
-    if len(found) < len(changes) or plain is None:
+    is_taken = any(imports.is_taken(module, name) for change in found for name in change.requires)
+    if len(found) < len(changes) or plain is None or is_taken:
         message = f"Write what {name} does, or keep neuron_shim: it has no plain form here."
         yield Change(Outcome.MANUAL, binding.node, message)
         return

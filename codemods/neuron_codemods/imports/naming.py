@@ -40,8 +40,10 @@ def existing_import(module: Module, native: str) -> Binding | None:
 
 def is_taken(module: Module, plain: str) -> bool:
     """Whether the name of a module (``torch``) is that of something else somewhere in this file."""
+    if "." in plain or plain not in module.names.bound:
+        return False
     bindings = (each for scope in module.names.module.walk() for each in scope.bindings.get(plain, ()))
-    return plain in module.names.bound and any(each.qualified != plain for each in bindings)
+    return any(each.qualified != plain for each in bindings)
 
 
 def must_keep_name(module: Module, binding: Binding) -> str | None:

@@ -176,6 +176,8 @@ class Plan:
             return False
         if not other.is_import:
             return True
+        if not self._is_above(other.statement, Use(self.source.span(reference.node)[0], reference.node)):
+            return False
         block = self.module.block(other.statement)
         around = (self.module.statement(reference.node), *self.module.ancestors(reference.node))
         return any(node in block for node in around)
