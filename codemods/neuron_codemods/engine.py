@@ -15,7 +15,6 @@ from itertools import accumulate, product
 from neuron_codemods import imports, markers, registry, selection, statements
 from neuron_codemods.edits import (
     CallEdit,
-    Change,
     Edit,
     EraseAttribute,
     EraseImport,
@@ -33,6 +32,7 @@ from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
 from neuron_codemods.lines import line_in_new_text
 from neuron_codemods.model import Finding, Migration, Outcome, Position, Settings, SourceError
 from neuron_codemods.module import Module
+from neuron_codemods.obstacles import unless_hindered
 from neuron_codemods.project import Project
 from neuron_codemods.scopes import Binding
 from neuron_codemods.selection import Found
@@ -166,7 +166,8 @@ def _planned(body: str, path: str, settings: Settings, project: Project | None, 
         module = Module(body, path, project, settings.select)
         found = _look(module, settings)
         left, unused = selection.suppress(module, found, settings)
-        found = [_possible(module, item) for item in selection.hold_back(module, found, left, settings)]
+        found = selection.hold_back(module, found, left, settings)
+        found = [replace(item, change=unless_hindered(module, item.change)) for item in found]
         launch = sorted({item.change.launch for item in found if item.change.launch is not None})
         edits = _edits(module, found, settings)
         if is_whole:  # and nothing else, such as the commands of a notebook, can use what is imported here
@@ -268,15 +269,6 @@ def _look(module: Module, settings: Settings) -> list[Found]:
     return _without_known_markers(module, found)
 
 
-def _possible(module: Module, item: Found) -> Found:
-    """A change, or word of it where the name of a module that it needs stands for something else in this file."""
-    taken = next((name for name in item.change.requires if imports.is_taken(module, name)), None)
-    if taken is None:
-        return item
-    message = f"Call what is {taken} here by another name, and run neuron-migrate again: new code needs that name."
-    return replace(item, change=Change(Outcome.MANUAL, item.change.node, message))
-
-
 def _without_known_markers(module: Module, found: list[Found]) -> list[Found]:
     """Leave out markers of an earlier run whose finding is made again in this one."""
     again = {markers.said(item.change.message) for item in found if item.change.outcome is Outcome.MANUAL}
@@ -326,6 +318,7 @@ def _edits(module: Module, found: Sequence[Found], settings: Settings, spare: Se
     edits += _call_edits(module, by_kind[CallEdit])  # first: what puts a whole call elsewhere finds its arguments done
     edits += by_kind[Edit]
     gone = statements.remove(module, removed, commented)
+    edits = [_beside(edit, gone) if edit.start == edit.end else edit for edit in edits]
     edits += [statements.unwrap(module, edit.statement, edit.branch, gone) for edit in by_kind[Unwrap]]
     edits += _inserted(module, by_kind[InsertLines], {edit.statement for edit in by_kind[Unwrap]}, gone)
     edits += _markers(module, found, settings)

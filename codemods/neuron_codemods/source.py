@@ -17,7 +17,7 @@ from neuron_codemods.model import Position, SourceError
 MARKER = re.compile(r"# (?:TODO|NOTE)\(neuron-migrate [^\r\n]*")
 """A comment that this tool has written: what it says shows nothing of what a text is for."""
 _INDENTATION = re.compile(r"[ \t\f]*")
-_ONLY_CONTINUED = re.compile(r"[ \t\f]*\\[\r\n]*")
+_ONLY_CONTINUED = re.compile(r" *\\[\r\n]*")  # Python counts a tab there in a way of its own
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 

@@ -83,7 +83,7 @@ def _broken(text: str, migrated: Migrated, settings: Settings) -> Iterator[Viola
     before, then = Parts(body), Parts(after.removeprefix("\ufeff"))
     yield from _untouched(before, then, migrated.findings)
     yield from _suppressed(before, then)
-    if compiles(text):  # pyflakes does not look into what it takes for an error
+    if compiles(text) and not _uses_above_imports(before):  # pyflakes does not look into what it takes for an error
         yield from _flaked(before, then)
 
 
@@ -263,7 +263,7 @@ def _unchanged_lines(before: Parts, after: Parts, changed: set[int]) -> Iterator
     spans = [before.lines(index) for index in range(len(before.nodes))]
     opcodes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
     left = Counter(line.strip() for tag, _, _, k, m in opcodes if tag != "equal" for line in other[k:m])
-    for tag, i, j, _, _ in opcodes:
+    for tag, i, j, k, m in opcodes:
         if tag in ("equal", "insert"):
             continue
         for number in range(i + 1, j + 1):
@@ -278,7 +278,14 @@ def _unchanged_lines(before: Parts, after: Parts, changed: set[int]) -> Iterator
             inside = [span for span in spans if span[0] <= number <= span[1]]
             if any(set(range(first, last + 1)) & changed for first, last in inside):
                 continue
+            if any(_parts_of(line) <= _parts_of(new) for new in other[k:m]):
+                continue  # a statement more
             yield Violation("no other line changes", f"line {number}: {line!r}")
+
+
+def _parts_of(line: str) -> set[str]:
+    """The statements on a line."""
+    return {part.strip() for part in line.split(";")}
 
 
 def _beside(number: int, changed: set[int], lines: Sequence[str]) -> bool:
@@ -308,6 +315,32 @@ def _suppressed(before: Parts, after: Parts) -> Iterator[Violation]:
             covered = suppression.whole_file or (suppression.first <= first and last <= suppression.last)
             if covered and tokens and not left[tokens]:
                 yield Violation("what is suppressed stays", f"line {first}: {' '.join(tokens)}")
+
+
+def _uses_above_imports(parts: Parts) -> bool:
+    """Whether a program uses a name above all that imports it: it fails there, and nobody knows what was meant."""
+    names = _imports(parts)
+    bound: set[str] = set()
+    for node in parts.source.tree.body:
+        used = {inner.id for inner in _run_at_once(node) if isinstance(inner, ast.Name)}
+        inside = {name for inner in ast.walk(node) if isinstance(inner, ast.stmt) for _, _, name in _imported(inner)}
+        if used & names - bound - inside:
+            return True
+        bound |= inside | {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and _is_bound(inner)}
+    return False
+
+
+def _run_at_once(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is in it, without the bodies of functions, which run later."""
+    yield node
+    later = node.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) else ()
+    for child in ast.iter_child_nodes(node):
+        if child is not later and not (isinstance(later, list) and child in later):
+            yield from _run_at_once(child)
+
+
+def _is_bound(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
 
 
 class Locals:

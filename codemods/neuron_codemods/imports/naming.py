@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from neuron_codemods.module import Module, once
-from neuron_codemods.scopes import BUILTINS, Binding, Reference, Scope
+from neuron_codemods.scopes import BUILTINS, Binding, Scope
 
 
 def split(native: str) -> tuple[str, str]:
@@ -39,11 +39,11 @@ def existing_import(module: Module, native: str) -> Binding | None:
 
 
 def is_taken(module: Module, plain: str) -> bool:
-    """Whether the name of a module (``torch``) is that of something else somewhere in this file."""
+    """Whether the name of a module (``torch``) is only that of something else in this file."""
     if "." in plain or plain not in module.names.bound:
         return False
     bindings = (each for scope in module.names.module.walk() for each in scope.bindings.get(plain, ()))
-    return any(each.qualified != plain for each in bindings)
+    return all(each.qualified != plain for each in bindings)
 
 
 def must_keep_name(module: Module, binding: Binding) -> str | None:
@@ -82,7 +82,7 @@ def why_wanted(module: Module, binding: Binding) -> str | None:
         return f"{name} is declared global or nonlocal"
     if not all(module.is_placed(reference.node) for reference in module.references(binding)):
         return f"{name} is used inside of a string"
-    if any(_is_read_from_outside(reference, binding) for reference in module.names.references.get(name, ())):
+    if is_read_by_class(module, binding):
         return f"a class reads {name} and defines it"
     return None
 
@@ -98,10 +98,13 @@ def deletions(binding: Binding) -> list[ast.stmt]:
     return [node for node in deleted if isinstance(node, ast.Delete) and len(node.targets) == 1]
 
 
-def _is_read_from_outside(reference: Reference, binding: Binding) -> bool:
+def is_read_by_class(module: Module, binding: Binding) -> bool:
     """Whether a class body may see an import under a name that it binds as well: ``Old = Old``."""
-    scope = reference.scope
-    return scope.is_class and reference.name in scope.bindings and scope.outer_home(reference.name) is binding.scope
+    references = (reference for reference in module.names.references.get(binding.name, ()) if reference.scope.is_class)
+    return any(
+        binding.name in reference.scope.bindings and reference.scope.outer_home(binding.name) is binding.scope
+        for reference in references
+    )
 
 
 @once

@@ -20,6 +20,7 @@ from neuron_codemods.imports.naming import (
     existing_import,
     is_exported,
     is_free,
+    is_read_by_class,
     module_name,
     must_keep_name,
     others,
@@ -160,6 +161,7 @@ class Plan:
             self._gone[binding] = (
                 bool(changed)
                 and not is_exported(self.module, binding)
+                and not is_read_by_class(self.module, binding)
                 and all(
                     self._is_rewritten(reference, changed)
                     or self.module.is_served(reference, binding)
@@ -246,7 +248,7 @@ class Plan:
         if function is None:
             return False
         home = self.module.scope(declaration).home(name)
-        bindings = home.bindings[name] if home is not None else []
+        bindings = home.bindings.get(name, ()) if home is not None else ()
         own = [binding for binding in bindings if self.module.function(binding.statement) is function]
         sites = (self.sites.get(binding.statement) for binding in own)
         return bool(own) and all(
