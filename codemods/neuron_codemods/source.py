@@ -64,6 +64,10 @@ class Text:
         start, end = self.span(node)
         return self.text[start:end]
 
+    def needs_brackets(self, node: ast.expr) -> bool:
+        """Whether an expression goes over several lines only because of the brackets around it."""
+        return parse_expression(self.segment(node)) is None
+
     def string_like(self, literal: ast.Constant, text: str) -> str:
         """A string literal for a text without quotes, in the quotes of another literal."""
         quote = self.segment(literal).lstrip("rRuU")[0]

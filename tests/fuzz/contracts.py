@@ -158,7 +158,12 @@ def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iter
     names = _names_of(before, touched)
     missing: list[int] = []
     imported = {name for node in after.nodes for name in _imported(node)}
-    words = {token for tokens in after.tokens for token in tokens}
+    words = {
+        token
+        for node, tokens in zip(after.nodes, after.tokens, strict=True)
+        if not _imported(node)
+        for token in tokens
+    }
     had, kept = Counter(before.tokens), Counter(after.tokens)
     matcher = SequenceMatcher(None, before.tokens, after.tokens, autojunk=False)
     for tag, i, j, _, _ in matcher.get_opcodes():

@@ -27,7 +27,7 @@ from neuron_codemods.folder_guards import emptied, unguarded
 from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import attributes, imported, star_uses
 from neuron_codemods.scopes import Binding
-from neuron_codemods.values import UNKNOWN, literal
+from neuron_codemods.values import UNKNOWN, is_neuron, literal
 
 BASE = "diffusers.DiffusionPipeline"
 LOADERS = ("from_pretrained", "from_pipe")
@@ -278,7 +278,7 @@ def target(module: Module, call: ast.Call) -> str | None:
         return next(name for name in ("pipe", "pipeline", "loaded_pipeline") if name not in taken or name[0] == "l")
     else:
         return None
-    return module.source.segment(place) if is_repeatable(module, place) else None
+    return module.source.segment(place) if is_repeatable(module, place) and not is_neuron(module, place) else None
 
 
 # What stands in the way ---------------------------------------------------------------------------------------------

@@ -283,8 +283,9 @@ def _plain(module: Module, made: _Made) -> Iterator[AnyEdit]:
         yield Edit.replace((start, end), source.segment(loader))
     else:
         first, last = source.span(loader)
-        yield Edit.delete((start, first))
-        yield Edit.delete((last, end))
+        opening, closing = ("(", ")") if source.needs_brackets(loader) else ("", "")
+        yield Edit.replace((start, first), opening)
+        yield Edit.replace((last, end), closing)
 
 
 def _means(module: Module, node: ast.Name, loader: ast.Name) -> bool:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from keyword import iskeyword
 
 from neuron_codemods.edits import AnyEdit, Change, Edit, InsertLines
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
-from neuron_codemods.values import has_splat, in_order, keyword, remove_argument
+from neuron_codemods.values import has_splat, in_order, keyword, literal, remove_argument
 from neuron_codemods.xla import uses
 from neuron_codemods.xla.uses import Use
 from neuron_codemods.xla.writing import Words, is_whole, stack_free
@@ -79,10 +80,14 @@ def _arguments(module: Module, given: ast.expr | None) -> str | None:
         return ""
     if not stack_free(module, given) or given.lineno != given.end_lineno:
         return None
-    if isinstance(given, ast.Dict) and all(isinstance(key, ast.Constant) for key in given.keys):
+    if isinstance(given, ast.Dict) and all(key is not None and _is_name(literal(key)) for key in given.keys):
         pairs = zip(given.keys, given.values, strict=True)
         return ", ".join(f"{key.value}={module.source.segment(value)}" for key, value in pairs)  # type: ignore[union-attr]
     return f"**{module.source.segment(given)}" if isinstance(given, ast.Name) else None
+
+
+def _is_name(key: object) -> bool:
+    return isinstance(key, str) and key.isidentifier() and not iskeyword(key)
 
 
 CASES = (
