@@ -76,8 +76,8 @@ def _precision(module: Module, call: ast.Call) -> Iterator[Change]:
     if not is_model_class(module.native(function.value) or "") or dtype_is_given(call) or has_splat(call):
         return
     message = (
-        'Weights were loaded in float32 and are loaded as the checkpoint holds them now: pass dtype="float32" to '
-        "train as before."
+        'Weights were loaded in float32 and are loaded as the checkpoint holds them now: pass dtype="float32" to keep '
+        "that."
     )
     yield Change(Outcome.REVIEW, call, message)
 
