@@ -100,6 +100,14 @@ class Yaml(Parsed):
     def _starts(self) -> list[int]:
         return [scalar.start for scalar in self.scalars]
 
+    def in_braces(self) -> Iterator[tuple[str, list[tuple[Node, str]]]]:
+        """The mappings in braces on one line: the key above each, and its pairs with what their scalars say."""
+        for node, keys in self._nodes["flow_mapping"]:
+            if node.start_point.row == node.end_point.row:
+                said = {scalar.keys: scalar.value for scalar in self._scalars_in(node)}
+                pairs = [(pair, said.get((*keys, self._plain(pair.children[0])), "")) for pair in node.named_children]
+                yield keys[-1] if keys else "", pairs
+
     def _scalars_in(self, node: Node) -> list[Scalar]:
         first, end = (bisect_left(self._starts, place) for place in self.tree.span(node))
         return self.scalars[first:end]

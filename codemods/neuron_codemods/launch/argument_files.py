@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from neuron_codemods.edits import Edit
 from neuron_codemods.kinds.yaml import Scalar, Yaml
-from neuron_codemods.launch.argument_keys import Entry, changes
+from neuron_codemods.launch.argument_keys import Entry, between_commas, changes
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import Project
 from neuron_codemods.texts import Change
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 RULE = Rule(
     code="NM408",
@@ -30,7 +34,10 @@ RULE = Rule(
 
 
 def check(file: Yaml, project: Project) -> Iterator[Change]:
-    """The changes to each mapping that holds arguments on lines of their own."""
+    """The changes to each mapping that holds arguments, on lines of their own or in braces."""
+    for key, pairs in file.in_braces():
+        entries = [_in_braces(file, *pair) for pair in pairs]
+        yield from changes(key, entries, project, partial(between_commas, entries))
     mappings: dict[tuple[str, ...], list[Entry]] = {}
     for scalar in file.scalars:
         entry = _entry(file, scalar)
@@ -46,7 +53,14 @@ def _entry(file: Yaml, scalar: Scalar) -> Entry | None:
     if not scalar.keys or line.strip() != f"{scalar.keys[-1]}:":
         return None
     name = start + len(line) - len(line.lstrip())
-    return Entry(scalar.keys[-1], scalar.value, (name, name + len(scalar.keys[-1])), (scalar.start, scalar.end))
+    return Entry(scalar.keys[-1], scalar.value, (name, name + len(scalar.keys[-1])), (scalar.start, scalar.end), name)
+
+
+def _in_braces(file: Yaml, pair: Node, said: str) -> Entry:
+    (start, end), (_, behind) = file.tree.span(pair), file.tree.span(pair.children[0])
+    quote = file.text[start] in "\"'"
+    name = (start + quote, behind - quote)
+    return Entry(file.text[slice(*name)], said, name, (file.tree.span(pair.children[-1])[0], end), start)
 
 
 def _removals(file: Yaml, gone: Sequence[Entry]) -> dict[Entry, Edit]:
@@ -102,7 +116,19 @@ HyperParameters:
         (Outcome.REWRITTEN, Outcome.REWRITTEN),
     ),
     Case("arguments that tell nothing of Neuron", "output_dir: out\nwarmup_ratio: 0.1\ntensor_parallel_size: 8\n"),
-    Case("a mapping on one line", "{output_dir: out, zero_1: true}\n"),
+    Case(
+        "hyperparameters in braces",
+        "HyperParameters: {zero_1: 'true', epochs: '3', \"tensor_parallel_size\": '8', warmup_ratio: '0.1'}\n",
+        "HyperParameters: {epochs: '3', warmup_steps: '0.1'}\n",
+        (Outcome.REWRITTEN, Outcome.REVIEW, Outcome.REWRITTEN),
+    ),
+    Case("a mapping on one line", "{output_dir: out, zero_1: true}\n", "{output_dir: out}\n"),
+    Case(
+        "what a mapping on one line holds beside scalars",
+        "{output_dir: out, more: [x], zero_1, use_xser: true}\n",
+        "{output_dir: out, more: [x]}\n",
+        (Outcome.REWRITTEN, Outcome.REWRITTEN),
+    ),
     Case("keys that lie deeper", "output_dir: out\nmodel:\n  zero_1: true\n"),
     Case("a server", "model: x\ntensor_parallel_size: 8\nzero_1: true\n"),
 )

@@ -26,6 +26,8 @@ class Entry:
     """Where the key stands, without quotes."""
     scalar: tuple[int, int]
     """Where the scalar stands."""
+    start: int
+    """Where the key starts, with its quote."""
 
 
 Removals = Callable[[Sequence[Entry]], dict[Entry, Edit]]
@@ -54,6 +56,21 @@ def changes(
         if message:
             taken = (gone[entry],) if edits is None else edits
             yield Change(outcome, (entry.name[0], entry.scalar[1]), message, taken, marked=not in_json)
+
+
+def between_commas(entries: Sequence[Entry], gone: Sequence[Entry]) -> dict[Entry, Edit]:
+    """Each goes with the comma before it; where nothing is left before it, with that behind it."""
+    edits: dict[Entry, Edit] = {}
+    leaving, leads = frozenset(gone), True
+    for index, entry in enumerate(entries):
+        leads = leads and entry in leaving
+        start, end = entry.start, entry.scalar[1]
+        if not leads:
+            start = entries[index - 1].scalar[1]
+        elif index + 1 < len(entries):
+            end = entries[index + 1].start
+        edits[entry] = Edit.delete((start, end))
+    return edits
 
 
 def _flag(entry: Entry) -> str:

@@ -9,13 +9,12 @@ https://huggingface.co/docs/transformers/internal/trainer_utils#transformers.HfA
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
-from neuron_codemods.edits import Edit
 from neuron_codemods.jsontext import Value
 from neuron_codemods.kinds.json import Json
-from neuron_codemods.launch.argument_keys import Entry, changes
+from neuron_codemods.launch.argument_keys import Entry, between_commas, changes
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.project import Project
 from neuron_codemods.texts import Change
@@ -34,28 +33,13 @@ def check(file: Json, project: Project) -> Iterator[Change]:
     """The changes to each object that holds arguments."""
     for above, value in file.objects():
         entries = [_entry(file, key, scalar) for key, scalar in value.members]
-        yield from changes(above, entries, project, partial(_removals, entries), in_json=True)
+        yield from changes(above, entries, project, partial(between_commas, entries), in_json=True)
 
 
 def _entry(file: Json, key: Value, value: Value) -> Entry:
     is_scalar = value.entries is None and value.items is None
     said = file.said(value) if is_scalar else ""
-    return Entry(file.said(key), said, (key.start + 1, key.end - 1), (value.start, value.end))
-
-
-def _removals(entries: Sequence[Entry], gone: Sequence[Entry]) -> dict[Entry, Edit]:
-    """Each goes with the comma before it; where nothing is left before it, with that behind it."""
-    edits: dict[Entry, Edit] = {}
-    leaving, leads = frozenset(gone), True
-    for index, entry in enumerate(entries):
-        leads = leads and entry in leaving
-        start, end = entry.name[0] - 1, entry.scalar[1]
-        if not leads:
-            start = entries[index - 1].scalar[1]
-        elif index + 1 < len(entries):
-            end = entries[index + 1].name[0] - 1
-        edits[entry] = Edit.delete((start, end))
-    return edits
+    return Entry(file.said(key), said, (key.start + 1, key.end - 1), (value.start, value.end), key.start)
 
 
 CASES = (
