@@ -6,7 +6,7 @@ import collections
 import os
 import pickle
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import pytest
 import torch
 
 from neuron_shim.checkpoint.errors import ExportError
+from neuron_shim.checkpoint.safetensors_file import read_header
+from neuron_shim.checkpoint.source import read_json
 from neuron_shim.checkpoint.stored import Stored
 from neuron_shim.checkpoint.torch_file import Reference, read_torch_file
 
@@ -141,7 +143,8 @@ def test_missing_and_not_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_pipe(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read", [read_torch_file, read_header, read_json])
+def test_pipe(read: Callable[[Path], Any], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "file")
     with pytest.raises(ExportError, match=r"file is not a file\.$"):
-        read_torch_file(tmp_path / "file")
+        read(tmp_path / "file")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_shim.checkpoint.checksum import Checksum
 from neuron_shim.checkpoint.dtypes import bits_of
-from neuron_shim.checkpoint.errors import ExportError
+from neuron_shim.checkpoint.errors import ExportError, check_is_file
 from neuron_shim.checkpoint.tensors import Tensor, read_range
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def read_header(path: Path) -> Header:
         ExportError: the file is cut short or longer than it says, or is no safetensors file.
     """
     try:
+        check_is_file(path)
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size
             first = file.read(8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.errors import ExportError
+from neuron_shim.checkpoint.errors import ExportError, check_is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,6 +71,7 @@ def read_json(path: Path) -> dict[str, Any]:
         ExportError: the file is missing or holds something else.
     """
     try:
+        check_is_file(path)
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ExportError(f"{path} is missing.") from None

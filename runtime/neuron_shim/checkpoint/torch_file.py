@@ -18,7 +18,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from neuron_shim.checkpoint.dtypes import TORCH_NAMES, bits_of
-from neuron_shim.checkpoint.errors import ExportError
+from neuron_shim.checkpoint.errors import ExportError, check_is_file
 from neuron_shim.checkpoint.stored import Stored
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ def read_torch_file(path: Path) -> Any:
 
 def _read(path: Path, unpickler: type[_Unpickler]) -> Any:
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for without end
-            raise ExportError(f"{path} is not a file.")
+        check_is_file(path)
         length = path.stat().st_size
         with zipfile.ZipFile(path) as archive:
             return unpickler(path, archive, length).read()
