@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
@@ -13,6 +14,13 @@ from neuron_codemods.imports.sites import is_suppressed
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding, Function
 
+_WORD = re.compile(r"[^\W\d]\w*")
+_BESIDE = re.compile(
+    r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|[^\r\n;]*)|import[ \t][^\r\n;]*)|#[^\r\n]*",
+    re.MULTILINE,
+)
+"""Imports and comments, by and large."""
+
 
 def left_over(module: Module, edits: Sequence[Edit], decided: Collection[Binding]) -> list[Binding]:
     """The imports that something used and that nothing uses any more once the edits are made.
@@ -22,7 +30,11 @@ def left_over(module: Module, edits: Sequence[Edit], decided: Collection[Binding
     candidates = [binding for binding in _candidates(module, edits) if binding not in decided]
     if not candidates:
         return []
-    changed = Module(apply(module.source.text, edits), module.path, module.project)
+    text = apply(module.source.text, edits)
+    words = set(_WORD.findall(_BESIDE.sub("", text)))
+    if words.issuperset(binding.name for binding in candidates):
+        return []  # as nearly always, and parsing takes longer than all of this
+    changed = Module(text, module.path, module.project)
     return [binding for binding in candidates if binding.name not in changed.names.references]
 
 
