@@ -16,8 +16,8 @@ from neuron_codemods.scopes import Binding, Function
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _BESIDE = re.compile(
-    r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|[^\r\n;]*)|import[ \t][^\r\n;]*)|#[^\r\n]*",
-    re.MULTILINE,
+    r"(?:\A|(?<=[\r\n]))[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|[^\r\n;]*)|import[ \t][^\r\n;]*)"
+    r"|#[^\r\n]*"
 )
 """Imports and comments, by and large."""
 
