@@ -79,9 +79,7 @@ def _workers(jobs: int | None, sizes: Sequence[int]) -> int:
 
 def _processors() -> int:
     # Not the machine's processors but those that this process may use: a container often has fewer.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _serially(jobs: list[Job], tick: Callable[[], None]) -> Iterator[FileResult]:

@@ -170,26 +170,23 @@ def _add(call: cst.Call, added: Sequence[tuple[str, str]], unit: str, between: S
         if not arguments:
             call = _with_first(call, fresh, unit)
             continue
-        if index == 0:
-            fresh = _with_space_after(fresh, between, comma=True)
-        else:
-            previous = arguments[index - 1]
-            after = _space_after(previous)
-            trailing = isinstance(previous.comma, cst.Comma)
-            comment = cst.TrailingWhitespace()
-            if isinstance(after, cst.ParenthesizedWhitespace):
-                comment = after.first_line
-                after = after.with_changes(first_line=plain_line(after))
+        previous = arguments[index - 1]
+        after = _space_after(previous)
+        trailing = isinstance(previous.comma, cst.Comma)
+        comment = cst.TrailingWhitespace()
+        if isinstance(after, cst.ParenthesizedWhitespace):
+            comment = after.first_line
+            after = after.with_changes(first_line=plain_line(after))
+        if isinstance(between, cst.ParenthesizedWhitespace):
+            between = between.with_changes(first_line=comment if comment.comment else plain_line(between))
+        elif comment.comment:
+            between = call.whitespace_before_args
             if isinstance(between, cst.ParenthesizedWhitespace):
-                between = between.with_changes(first_line=comment if comment.comment else plain_line(between))
-            elif comment.comment:
-                between = call.whitespace_before_args
-                if isinstance(between, cst.ParenthesizedWhitespace):
-                    between = between.with_changes(first_line=comment)
-                else:
-                    between = cst.ParenthesizedWhitespace(first_line=comment)
-            arguments[index - 1] = _with_space_after(previous, between, comma=True)
-            fresh = _with_space_after(fresh, after, trailing)
+                between = between.with_changes(first_line=comment)
+            else:
+                between = cst.ParenthesizedWhitespace(first_line=comment)
+        arguments[index - 1] = _with_space_after(previous, between, comma=True)
+        fresh = _with_space_after(fresh, after, trailing)
         arguments.insert(index, fresh)
         call = call.with_changes(args=arguments)
     return call

@@ -7,7 +7,8 @@ import re
 import tokenize
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, product
@@ -161,7 +162,7 @@ class _Plan:
 
 
 def _planned(body: str, path: str, settings: Settings, project: Project | None, *, is_whole: bool) -> _Plan:
-    try:
+    with _shallow():
         project = (project or Project()).held_to(settings.targets)
         module = Module(body, path, project, settings.select)
         found = _look(module, settings)
@@ -178,13 +179,17 @@ def _planned(body: str, path: str, settings: Settings, project: Project | None, 
             _findings(module, found, unused),
             tuple(filter(None, launch)) or tuple(launch),
         )
-    except RecursionError:
-        raise SourceError("nested too deeply to be read", 1) from None
 
 
 def _applied(text: str, edits: Sequence[Edit]) -> str:
-    try:
+    with _shallow():
         return apply(text, edits)
+
+
+@contextmanager
+def _shallow() -> Iterator[None]:
+    try:
+        yield
     except RecursionError:
         raise SourceError("nested too deeply to be read", 1) from None
 

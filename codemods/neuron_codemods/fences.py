@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from neuron_codemods import kinds
 from neuron_codemods.cells import python_regions
-from neuron_codemods.source import Text, parse_module
+from neuron_codemods.source import Text, parse, parse_module
 from neuron_codemods.texts import Lines, Region
 
 PYTHON = frozenset(("python", "py", "python3", "py3", "ipython", "ipython3", "pycon", "python-repl", "jupyter"))
@@ -98,8 +98,6 @@ def _own(outer: Text, number: int, prefix: str) -> tuple[int, int]:
     start, line = outer.line_starts[number], outer.lines[number]
     length = 0
     while length < min(len(prefix), len(line)) and (line[length] == prefix[length] or line[length] in " \t"):
-        if line[length] not in " \t>":
-            break
         length += 1
     return start + length, start + len(line)
 
@@ -141,8 +139,8 @@ def _with_prompts(outer: Text, run: Sequence[tuple[int, int]], prefix: str) -> L
     indentation = before[: before.index(">>>")]
 
     def prefixes(new: Sequence[str]) -> list[str]:
-        tree = parse_module("".join(new))
-        starts = set(_first_lines(tree)) if tree is not None else set()
+        tree = parse("".join(new))
+        starts = set(_first_lines(tree))
         fresh = True
         result: list[str] = []
         for number, line in enumerate(new, start=1):
@@ -160,10 +158,8 @@ def _first_lines(tree: ast.Module) -> Iterator[int]:
         yield decorators[0].lineno if decorators else node.lineno
 
 
-def _ends(tree: ast.Module | None, line: int) -> bool:
+def _ends(tree: ast.Module, line: int) -> bool:
     """Whether no statement goes on behind a line."""
-    if tree is None:
-        return False
     return not any(node.lineno <= line < (node.end_lineno or line) for node in tree.body)
 
 

@@ -62,9 +62,6 @@ def rules() -> tuple[RuleModule, ...]:
                     explanation = (module.__doc__ or "").strip()
                     found.append(RuleModule(module.RULE, explanation, tuple(module.CASES), module.check))
     found.sort(key=lambda module: module.rule.code)
-    codes = [module.rule.code for module in found]
-    if len(set(codes)) != len(codes):
-        raise ValueError(f"two rules share a code: {codes}")
     return tuple(found)
 
 

@@ -74,8 +74,7 @@ def _lines(module: Module, change: Change) -> Iterator[int]:
     for edit in change.edits:
         if isinstance(edit, Edit):
             start, end = module.source.position(edit.start), module.source.position(edit.end)
-            if edit.start < edit.end or start.column > 1:
-                yield from range(start.line, end.line + (end.column > 1))
+            yield from range(start.line, end.line + (end.column > 1))
         elif isinstance(edit, CallEdit):
             yield edit.call.lineno
         elif isinstance(edit, RemoveStatement):

@@ -245,10 +245,8 @@ def _stretch(
         return start, start_of(source, following)
     line_start = source.line_start(start)
     before = source.text[line_start:start].rstrip(_AHEAD)
-    if before.endswith(";"):
-        return line_start + len(before) - 1, end
-    if before:
-        return start, end
+    if before:  # another statement and its semicolon
+        return line_start + len(before.removesuffix(";")), end
     if run[0] in commented:
         line_start = _above_comments(source, line_start)
     return line_start, source.line_end(max(end - 1, start))

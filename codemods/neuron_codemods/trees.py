@@ -56,13 +56,12 @@ class Tree:
         """The text of a node."""
         return self._data[node.start_byte : node.end_byte].decode("utf-8", "surrogatepass")
 
-    def walk(self, *kinds: str) -> Iterator[Node]:
-        """All nodes of some kinds, or all that there are, in the order of the text."""
+    def walk(self) -> Iterator[Node]:
+        """All nodes in the order of the text."""
         stack = [self.root]
         while stack:
             node = stack.pop()
-            if not kinds or node.type in kinds:
-                yield node
+            yield node
             stack.extend(reversed(node.children))
 
     def errors(self) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -398,16 +398,20 @@ def _of_several(module: Module, value: ast.expr, index: int, depth: int) -> Argu
             return None
         return _of_several(module, binding.value, index, depth + 1)
     if isinstance(value, (ast.Tuple, ast.List)):
-        return arguments_of(module, value.elts[index], depth + 1) if index < len(value.elts) else None
+        return arguments_of(module, value.elts[index], depth + 1) if _has(value.elts, index) else None
     if not isinstance(value, ast.Call):
         return None
     for arguments in _parsed_arguments(module):
         if _parses(module, value, arguments.call):
             classes = parsed_classes(module, arguments.call)
-            found = kind_of(module, classes[index], ARGUMENT_CLASSES) if index < len(classes) else None
+            found = kind_of(module, classes[index], ARGUMENT_CLASSES) if _has(classes, index) else None
             if found is not None and found.native == arguments.native:
                 return arguments
     return _of_function(module, value, index, depth)
+
+
+def _has(items: Sequence[object], index: int) -> bool:
+    return -len(items) <= index < len(items)
 
 
 def _of_function(module: Module, call: ast.Call, index: int | None, depth: int) -> Arguments | None:

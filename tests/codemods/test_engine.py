@@ -5,14 +5,20 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_codemods import Migration, Outcome, Settings, SourceError, data, migrate
-from neuron_codemods.edits import Edit, apply
+from neuron_codemods import Migration, Outcome, Settings, SourceError, data, migrate, registry
+from neuron_codemods.edits import Change, Edit, apply
+from neuron_codemods.engine import migrate_pieces
+from neuron_codemods.model import Rule
+from neuron_codemods.module import Module
+from neuron_codemods.registry import RuleModule
+from neuron_codemods.training.native_names import RULE as NATIVE_NAMES
 
 NAMES = Settings(select=("NM0", "NM101", "NM102"))
 OLD = "from optimum.neuron import NeuronTrainer\n"
@@ -184,6 +190,30 @@ def test_edits_of_one_stretch_apply_in_order() -> None:
 
 # Two modules of Optimum itself, which Optimum Neuron overlays, are not its own.
 SYMBOLS = [symbol for symbol in data.all_symbols() if data.is_neuron_module(symbol.module)]
+
+
+def change_all(module: Module) -> Iterator[Change]:
+    """A rule that puts an open parenthesis in the place of the whole text."""
+    edit = Edit.replace((0, len(module.source.text)), "(")
+    yield Change(Outcome.REWRITTEN, module.source.tree.body[0], "All of it goes.", (edit,))
+
+
+@pytest.fixture
+def wild_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    wild = RuleModule(Rule("NM999", "wild", "", ""), "", (), change_all)
+    monkeypatch.setattr(registry, "enabled", lambda *_: (wild,))
+
+
+@pytest.mark.usefixtures("wild_rule")
+def test_a_text_that_would_not_parse_is_not_written() -> None:
+    with pytest.raises(RuntimeError, match="the migrated text would not parse"):
+        migrate(OLD)
+
+
+@pytest.mark.usefixtures("wild_rule")
+def test_no_change_reaches_from_one_part_of_a_program_into_another() -> None:
+    with pytest.raises(RuntimeError, match="from one part of the program into another"):
+        migrate_pieces([OLD, OLD])
 
 
 def test_every_name_of_the_table_is_heard_of() -> None:
@@ -404,3 +434,16 @@ def test_a_long_file() -> None:
         ]
     migration = migrate("\n".join(lines), settings=NAMES)
     assert migration.text == "\n".join(lines).replace("optimum.neuron", "transformers").replace("NeuronT", "T")
+
+
+# What is kept -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_held_back_need_not_be_told() -> None:
+    text = f"{OLD}\nNeuronTrainer(m, tokenizer=t)\n"
+    kept = NATIVE_NAMES.code
+    told = migrate(text, settings=Settings(ignore=(kept,)))
+    quiet = migrate(text, settings=Settings(ignore=(kept, "NM006")))
+    assert "NM006" in {finding.code for finding in told.findings}
+    assert quiet.text == told.text
+    assert "NM006" not in {finding.code for finding in quiet.findings}

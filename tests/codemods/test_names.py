@@ -404,6 +404,11 @@ def test_a_finding_in_an_f_string_that_cannot_be_read_stands_at_its_statement(mo
         (ARGUMENTS, "print(f'{a.overwrite_output_dir}')\n", "overwrite_output_dir is no argument natively"),
         (PARSED, "print(f'{a.overwrite_output_dir}')\n", "overwrite_output_dir is no argument natively"),
         (CALLBACK, "        print(f'{tokenizer.x}')\n", "Callbacks are given a processing_class"),
+        (
+            "from optimum.neuron import NeuronModelForCausalLM\n",
+            "print(f'{NeuronModelForCausalLM.from_pretrained(0)}')\n",
+            "take this call out of the f-string",
+        ),
     ],
 )
 def test_what_stands_in_an_f_string_that_cannot_be_read_is_left(

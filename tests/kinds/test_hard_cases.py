@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from neuron_codemods import Migration, Outcome, SourceError, migrate_text
-from neuron_codemods.kinds import requirements
+from neuron_codemods import Migration, Outcome, SourceError, engine, migrate_text
+from neuron_codemods.kinds import requirements, shell
 
 from .notebooks import notebook, sources
 
@@ -154,3 +154,19 @@ def test_a_parser_that_fails(problem: Exception, raised: type[Exception], monkey
     monkeypatch.setattr(requirements, "parse", fail)
     with pytest.raises(raised, match=r"nested too deeply|nothing was changed"):
         migrate_text("requirements", "libneuronxla\nx\n")
+
+
+def test_a_command_of_a_cell_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(text: str, path: str) -> object:
+        raise SourceError("no", 1)
+
+    monkeypatch.setattr(shell, "parse", fail)
+    migration = migrate_text("notebook", notebook(f"!{GONE} python train.py"))
+    assert not migration.changed
+    assert "This cannot be read (no)" in migration.findings[0].message
+
+
+def test_no_magic_of_a_cell_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "apply", lambda *_: "x = 1\n")
+    with pytest.raises(RuntimeError, match="a magic or shell line of a cell would be lost"):
+        migrate_text("notebook", notebook("!ls\nfrom optimum.neuron import NeuronTrainer\nNeuronTrainer()"))

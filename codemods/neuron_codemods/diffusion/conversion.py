@@ -176,9 +176,7 @@ def _call(module: Module, made: Conversion) -> None:
     if made.dtype is not None and "dtype" not in present:
         added.append(("dtype", made.dtype))
     added += _components(module, made)
-    edit = CallEdit(call, frozenset(removed), tuple(renamed), tuple(values), tuple(added))
-    if edit != CallEdit(call):
-        made.edits.append(edit)
+    made.edits.append(CallEdit(call, frozenset(removed), tuple(renamed), tuple(values), tuple(added)))
 
 
 def _becomes(load: Load, name: str) -> str | None:
@@ -229,13 +227,9 @@ def _of_splat(
     made.emptied.append(splat)
     if is_read and splat.binding is not None:
         made.read.add(splat.binding)
-    added = []
-    for item in kept:
-        name = str(_becomes(load, item.name))
-        text = made.dtype if name == "dtype" else _text(module, made, item)
-        if text is not None:
-            added.append((name, text))
-    return added
+    becoming = [(item, str(_becomes(load, item.name))) for item in kept]
+    texts = [(name, made.dtype if name == "dtype" else _text(module, made, item)) for item, name in becoming]
+    return [(name, text) for name, text in texts if text is not None]
 
 
 def _of_source(

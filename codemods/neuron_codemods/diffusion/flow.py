@@ -143,15 +143,9 @@ class Flow:
     def given_for(self, parameter: ast.arg) -> list[ast.expr]:
         """What the calls in this module pass for a parameter, also those of methods and of SageMaker's handlers."""
         values = list(passed(self.module, parameter))
-        function = next(
-            (
-                above
-                for above in self.module.ancestors(parameter)
-                if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef))
-            ),
-            None,
-        )
-        if function is None:
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        function = next(above for above in self.module.ancestors(parameter) if isinstance(above, functions))
+        if isinstance(function, ast.Lambda):
             return values
         if isinstance(self.module.parent(function), ast.ClassDef):
             for call in self.module.calls:

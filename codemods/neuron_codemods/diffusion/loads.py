@@ -556,8 +556,7 @@ def _drop(module: Module, loads: Loads) -> None:
 
 def guarded(module: Module, load: Load) -> tuple[AnyEdit, ...]:
     """The edits that leave the export alone, where an ``if`` chose between it and this load of its folder."""
-    if load.source is None or load.source.call is load.call:
-        return ()
+    assert load.source is not None
     return unguarded(module, load.source.call, load.call, lambda node: same_expression(module, node, load.model))
 
 

@@ -306,8 +306,7 @@ class Plan:
         if not sites:
             self.required[native] += uses
         for site in sites:
-            if all((other.module, other.local) != (fresh.module, fresh.local) for other in site.fresh):
-                site.fresh.append(fresh)
+            site.fresh.append(fresh)
 
     def _sites_for(self, uses: Sequence[Use]) -> list[Site]:
         """The imports that change anyway and can bring a new name to all of these places."""

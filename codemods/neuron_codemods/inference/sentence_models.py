@@ -65,7 +65,7 @@ def check(module: Module) -> Iterator[Change]:
     for item in items:
         if item.call not in calls:
             yield Change(Outcome.MANUAL, item.call, _SHARED)
-        elif not item.generates:
+        else:
             yield from _call(module, item)
     models = any(load.family == SENTENCE for load in rewritten_loads(module))
     for node in module.names.attributes if models else ():

@@ -531,10 +531,8 @@ class Shell(Parsed):
 
     def _heredoc(self, node: Any, closed: list[tuple[int, int]]) -> Iterator[Region]:
         redirects = [child for child in node.children if child.type == "heredoc_redirect"]
-        if len(redirects) != 1:
-            return
-        parts = {child.type: child for child in redirects[0].children}
-        if "heredoc_body" not in parts:
+        parts = {child.type: child for redirect in redirects for child in redirect.children}
+        if len(redirects) != 1 or "heredoc_body" not in parts:
             return
         start = self.line_start(self.span(parts["heredoc_body"])[0])
         end = self.line_start(self.span(parts["heredoc_end"])[0])

@@ -71,9 +71,9 @@ def _is_given(made: Arguments, row: Rename) -> bool:
 
 def _precision(module: Module, call: ast.Call) -> Iterator[Change]:
     function = call.func
-    if not isinstance(function, ast.Attribute) or function.attr != "from_pretrained":
-        return
-    if not is_model_class(module.native(function.value) or "") or dtype_is_given(call) or has_splat(call):
+    assert isinstance(function, ast.Attribute)  # it is a load
+    is_model = function.attr == "from_pretrained" and is_model_class(module.native(function.value) or "")
+    if not is_model or dtype_is_given(call) or has_splat(call):
         return
     message = (
         'Weights were loaded in float32 and are loaded as the checkpoint holds them now: pass dtype="float32" to keep '

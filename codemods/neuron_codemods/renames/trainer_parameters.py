@@ -97,8 +97,8 @@ def _call(module: Module, call: ast.Call, native: str, function: ast.expr) -> It
                 yield Change(Outcome.MANUAL, item, f"{item.arg} belongs into {config}, as {row.new}.")
             else:
                 change = by_row.change(Given(module, made, holder, item), row)
-                if change is not None:
-                    yield change
+                assert change is not None, row  # no other action is in the rows of parameters
+                yield change
     if own is None and partial_of(module, call) is None:
         yield from _by_position(module, call, native, old)
     if own is None:

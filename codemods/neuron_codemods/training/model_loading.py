@@ -191,16 +191,16 @@ def _value_edit(module: Module, load: Load, found: ast.keyword, held: ast.expr, 
     """Change the dtype where the script decides it: in the variable if all it does is this, else in the call."""
     if held is not found.value and isinstance(found.value, ast.Name):
         binding = module.binding(found.value)
-        if binding is not None:
-            uses = [reference.node for reference in module.references(binding)]
-            calls = [other.call for other in loads(module)]
-            if all(
-                isinstance(above := module.parent(use), ast.keyword)
-                and above.arg in DTYPES
-                and module.parent(above) in calls
-                for use in uses
-            ):
-                return Edit.replace(module.source.span(held), full)
+        assert binding is not None  # it leads to what is held
+        uses = [reference.node for reference in module.references(binding)]
+        calls = [other.call for other in loads(module)]
+        if all(
+            isinstance(above := module.parent(use), ast.keyword)
+            and above.arg in DTYPES
+            and module.parent(above) in calls
+            for use in uses
+        ):
+            return Edit.replace(module.source.span(held), full)
     return replace_value(load.call, found, full)
 
 

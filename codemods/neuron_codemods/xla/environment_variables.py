@@ -111,11 +111,9 @@ def _is_copy(module: Module, node: ast.expr) -> bool:
         return any(
             key is None and _is_environment(module, item) for key, item in zip(value.keys, value.values, strict=True)
         )
-    if not isinstance(value, ast.Call):
-        return False
-    if isinstance(value.func, ast.Name) and value.func.id == "dict":
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict":
         return any(_is_environment(module, item) for item in value.args)
-    return module.resolve(value.func) == "os.environ.copy"
+    return isinstance(value, ast.Call) and module.resolve(value.func) == "os.environ.copy"
 
 
 def _subscript(module: Module, node: ast.Subscript) -> tuple[str, ast.stmt | None, ast.expr | None]:
