@@ -144,7 +144,8 @@ WAYS = {
         "p('a', height=512)",
     ),
     "settings of the compiler that something computes": (
-        DIFFUSION + "h = size()\np = P.from_pretrained('m', export=True, height=512, auto_cast_type=h)\np('a')\n",
+        DIFFUSION + "h = size()\n"
+        "p = P.from_pretrained('m', export=True, height=512, auto_cast_type=h, auto_cast=g)\np('a')\n",
         "h = size()\n",
     ),
     # Names and imports
