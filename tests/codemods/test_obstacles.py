@@ -22,6 +22,18 @@ def test_a_module_whose_name_is_taken() -> None:
     assert "torch.save(x, torch_neuronx.path)\n" in migrate(text).text
 
 
+def test_a_module_whose_name_the_old_stack_binds_again() -> None:
+    text = """import torch
+import torch_neuronx
+import torch_xla.core.xla_model as torch
+torch.distributed.init_process_group()
+torch.save(x, torch_neuronx.path)
+"""
+    first = migrate(text).text
+    assert "\ntorch.save(x, torch_neuronx.path)\n" in first
+    assert migrate(first).text == first
+
+
 def test_a_module_that_may_be_missing_is_not_taken() -> None:
     text = """try:
     import torch

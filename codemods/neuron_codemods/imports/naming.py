@@ -39,10 +39,13 @@ def existing_import(module: Module, native: str) -> Binding | None:
 
 
 def is_taken(module: Module, plain: str) -> bool:
-    """Whether the name of a module (``torch``) is only that of something else in this file."""
+    """Whether the name of a module (``torch``) is only that of something else here, or of the old stack as well."""
     if "." in plain or plain not in module.names.bound:
         return False
-    bindings = (each for scope in module.names.module.walk() for each in scope.bindings.get(plain, ()))
+    bindings = [each for scope in module.names.module.walk() for each in scope.bindings.get(plain, ())]
+    old = ("optimum.", "torch_xla", "torch_neuronx")
+    if any(each.is_import and each.qualified.startswith(old) for each in bindings):
+        return True
     return all(each.qualified != plain for each in bindings)
 
 
