@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import chain
 
 from pyflakes import checker, messages
 
@@ -83,7 +84,7 @@ def _broken(text: str, migrated: Migrated, settings: Settings) -> Iterator[Viola
     before, then = Parts(body), Parts(after.removeprefix("\ufeff"))
     yield from _untouched(before, then, migrated.findings)
     yield from _suppressed(before, then)
-    if compiles(text) and not _uses_above_imports(before):  # pyflakes does not look into what it takes for an error
+    if compiles(text):  # pyflakes does not look into what it takes for an error
         yield from _flaked(before, then)
 
 
@@ -158,12 +159,7 @@ def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iter
     names = _names_of(before, touched)
     missing: list[int] = []
     imported = {name for node in after.nodes for name in _imported(node)}
-    words = {
-        token
-        for node, tokens in zip(after.nodes, after.tokens, strict=True)
-        if not _imported(node)
-        for token in tokens
-    }
+    spare = _used(before) - _used(after)
     had, kept = Counter(before.tokens), Counter(after.tokens)
     matcher = SequenceMatcher(None, before.tokens, after.tokens, autojunk=False)
     for tag, i, j, _, _ in matcher.get_opcodes():
@@ -179,7 +175,7 @@ def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iter
             continue
         bound = _imported(before.nodes[index])
         if bound and all(
-            name in imported or name[0].startswith(_OLD) or name[2].partition(".")[0] not in words for name in bound
+            name in imported or name[0].startswith(_OLD) or name[2].partition(".")[0] in spare for name in bound
         ):
             continue
         if before.tokens[index] == ("pass",):
@@ -195,7 +191,8 @@ def _untouched(before: Parts, after: Parts, findings: Sequence[Finding]) -> Iter
 
 
 _OLD = ("optimum", "torch_xla", "torch_neuronx", "torch_neuron", "neuronx", "libneuronxla", "transformers_neuronx")
-"""Modules of the old stack, whose imports go; those of others go with the last use of what they import."""
+"""Modules of the old stack, whose imports go. Any other import goes when what uses it goes, of which a finding tells:
+its name was used before, and is not used any more."""
 
 
 def _imported(node: ast.stmt) -> set[tuple[str, str, str]]:
@@ -206,6 +203,12 @@ def _imported(node: ast.stmt) -> set[tuple[str, str, str]]:
         module = "." * node.level + (node.module or "")
         return {(module, alias.name, alias.asname or alias.name) for alias in node.names}
     return set()
+
+
+def _used(parts: Parts) -> set[str]:
+    """The words of all statements but imports."""
+    others = (tokens for node, tokens in zip(parts.nodes, parts.tokens, strict=True) if not _imported(node))
+    return set(chain.from_iterable(others))
 
 
 def _names_of(parts: Parts, touched: set[int]) -> set[str]:
@@ -263,7 +266,10 @@ _COMMON = frozenset(
 
 
 def _unchanged_lines(before: Parts, after: Parts, changed: set[int]) -> Iterator[Violation]:
-    """Lines change only where a statement does: no comment and no white space elsewhere."""
+    """Lines change only where a statement does: no comment and no white space elsewhere.
+
+    A line of several statements may get one more (``a; b`` becomes ``a; new; b``), which has no line of its own.
+    """
     one, other = before.source.lines, after.source.lines
     spans = [before.lines(index) for index in range(len(before.nodes))]
     opcodes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
@@ -284,7 +290,7 @@ def _unchanged_lines(before: Parts, after: Parts, changed: set[int]) -> Iterator
             if any(set(range(first, last + 1)) & changed for first, last in inside):
                 continue
             if any(_parts_of(line) <= _parts_of(new) for new in other[k:m]):
-                continue  # a statement more
+                continue
             yield Violation("no other line changes", f"line {number}: {line!r}")
 
 
@@ -389,7 +395,7 @@ def _flaked(before: Parts, after: Parts) -> Iterator[Violation]:
     old, new = _flakes(before), _flakes(after)
     unknown, left = _unknown(old), _unknown(new)
     fresh = Counter({name: count for name, count in new.get("UndefinedName", {}).items() if name not in unknown})
-    if fresh.total() > (unknown - left).total():
+    if fresh.total() > (unknown - left).total() and not _uses_above_imports(before):
         yield Violation("no name is left unbound", ", ".join(sorted(fresh)))
     known = {token for tokens in before.tokens for token in tokens}
     written = Counter(token for tokens in after.tokens for token in tokens)

@@ -39,14 +39,12 @@ def existing_import(module: Module, native: str) -> Binding | None:
 
 
 def is_taken(module: Module, plain: str) -> bool:
-    """Whether the name of a module (``torch``) is only that of something else here, or of the old stack as well."""
+    """Whether the name of a module (``torch``) is only that of something else here, or of another import as well."""
     if "." in plain or plain not in module.names.bound:
         return False
     bindings = [each for scope in module.names.module.walk() for each in scope.bindings.get(plain, ())]
-    old = ("optimum.", "torch_xla", "torch_neuronx")
-    if any(each.is_import and each.qualified.startswith(old) for each in bindings):
-        return True
-    return all(each.qualified != plain for each in bindings)
+    others = [each for each in bindings if each.qualified != plain]
+    return len(others) == len(bindings) or any(each.is_import for each in others)
 
 
 def must_keep_name(module: Module, binding: Binding) -> str | None:
