@@ -415,18 +415,14 @@ def _inserted(
     module: Module, edits: Sequence[InsertLines], unwrapped: Collection[ast.stmt], removed: Sequence[Edit]
 ) -> list[Edit]:
     """Insertions, those below a statement before those above the next; equal lines at one place are written once."""
-    seen: set[tuple[ast.stmt, tuple[str, ...], bool]] = set()
     result: list[Edit] = []
-    for edit in sorted(edits, key=lambda edit: not edit.after):
-        key = (edit.statement, edit.lines, edit.after)
-        if key not in seen:
-            seen.add(key)
-            statement = _outermost(module, edit.statement, removed)
-            if edit.after:
-                inserted = statements.insert_after(module, statement, edit.lines, unwrapped)
-            else:
-                inserted = [statements.insert_before(module, statement, edit.lines)]
-            result += (_beside(each, removed) for each in inserted)
+    for edit in sorted(dict.fromkeys(edits), key=lambda edit: not edit.after):
+        statement = _outermost(module, edit.statement, removed)
+        if edit.after:
+            inserted = statements.insert_after(module, statement, edit.lines, unwrapped)
+        else:
+            inserted = [statements.insert_before(module, statement, edit.lines)]
+        result += (_beside(each, removed) for each in inserted)
     return result
 
 

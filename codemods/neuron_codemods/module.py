@@ -395,7 +395,7 @@ class Module:
         if self.neuron_bindings or self.star_modules:
             return True
         return any(
-            binding.is_import and self._comes_from_neuron(binding.qualified or "")
+            binding.is_import and self._comes_from_neuron(_imported_as_a_whole(binding))
             for bindings in self.names.module.bindings.values()
             for binding in bindings
         )
@@ -598,6 +598,12 @@ def _last_imports(module: Module, scope: Scope, name: str) -> dict[ast.AST | Non
             block = lines.setdefault(module.parent(binding.statement), {})
             block[binding.qualified] = max(line, block.get(binding.qualified, 0))
     return lines
+
+
+def _imported_as_a_whole(binding: Binding) -> str:
+    """What an import brings in: ``a.b`` for ``import a.b``, which binds ``a``."""
+    assert isinstance(binding.node, ast.alias)
+    return binding.node.name if isinstance(binding.statement, ast.Import) else binding.qualified or ""
 
 
 def _is_elsewhere(qualified: str) -> bool:

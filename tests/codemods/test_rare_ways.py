@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neuron_codemods import migrate
+from neuron_codemods import SourceError, migrate
 from neuron_codemods.project import Project, collect
 
 TRAINING = (
@@ -204,5 +204,50 @@ def test_a_class_of_a_file_with_the_name_of_another() -> None:
     project = Project()
     for path, text in files.items():
         project = project.including(collect(text, path))
-    text = "import optimum.neuron\nimport a.models\n\na.models.T(m, tokenizer=t)\n"
+    text = "import a.models\n\na.models.T(m, tokenizer=t)\n"
     assert "processing_class=t" in migrate(text, project=project).text
+
+
+def test_a_base_that_another_file_passes_on() -> None:
+    files = {
+        "first.py": "from optimum.neuron import NeuronTrainer as Base\n",
+        "second.py": "from first import Base\n\n\nclass Middle(Base):\n    pass\n",
+    }
+    project = Project()
+    for path, text in files.items():
+        project = project.including(collect(text, path))
+    text = "from second import Middle\n\nMiddle(m, tokenizer=t)\n"
+    assert "processing_class=t" in migrate(text, project=project).text
+
+
+def test_a_backslash_at_the_end_is_no_python() -> None:
+    with pytest.raises(SourceError):
+        migrate("import optimum.neuron\r\nx = 1 \\\r\n")
+
+
+@pytest.mark.parametrize("level", ["LEVEL", "level()"])
+def test_a_value_for_the_compiler_that_is_not_known_stays(level: str) -> None:
+    text = f"{DIFFUSION}\nlevel = {level}\np = X.from_pretrained('a/b', export=True, optlevel=level)\n"
+    text = text.replace("X.", "NeuronStableDiffusionPipeline.")
+    assert f"level = {level}\n" in migrate(text).text
+
+
+def test_a_function_whose_name_means_something_else_in_another() -> None:
+    text = f"{TRAINING}\n\ndef train(args):\n    NeuronTrainer(args=args)\n    print(args.tensor_parallel_size)\n"
+    text += "\n\ndef other(train):\n    train(1)\n\n\ntrain(NeuronTrainingArguments('o', tensor_parallel_size=2))\n"
+    assert 'parallel_sizes(tp_size=2)["tp_size"]' in migrate(text).text
+
+
+def test_arguments_that_are_others_as_they_are_get_no_defaults() -> None:
+    text = f"{TRAINING}from transformers import TrainingArguments\n\na = NeuronTrainingArguments('o')\n"
+    text += "e = a.to_dict()\nb = TrainingArguments(**e)\n"
+    assert "b = TrainingArguments(**e)\n" in migrate(text).text
+
+
+def test_an_import_below_does_not_serve_a_use_above() -> None:
+    text = """import optimum.neuron.models.training
+
+[optimum.neuron.models.training.LlamaForCausalLM() for optimum.neuron.x in y]
+import optimum.exporters.neuron.model_configs
+"""
+    assert migrate(text).text.startswith("import optimum.neuron.models.training\n")

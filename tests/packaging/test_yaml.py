@@ -302,3 +302,8 @@ def test_a_variable_whose_value_stands_before_its_name() -> None:
     assert migrate_text("yaml", before).text == (
         'env:\n- value: "-O1"\n  name: NEURON_CC_FLAGS\n- value: "/c"\n  name: TORCH_NEURONX_NEFF_CACHE_DIR\n'
     )
+
+
+def test_arguments_in_braces_over_several_lines_go_line_by_line() -> None:
+    text = "hyperparameters: {\n  zero_1: true,\n  model: {id: a}\n}\n"
+    assert migrate_text("yaml", text).text == "hyperparameters: {\n  model: {id: a}\n}\n"
