@@ -227,8 +227,7 @@ def test_a_backslash_at_the_end_is_no_python() -> None:
 
 @pytest.mark.parametrize("level", ["LEVEL", "level()"])
 def test_a_value_for_the_compiler_that_is_not_known_stays(level: str) -> None:
-    text = f"{DIFFUSION}\nlevel = {level}\np = X.from_pretrained('a/b', export=True, optlevel=level)\n"
-    text = text.replace("X.", "NeuronStableDiffusionPipeline.")
+    text = f"{DIFFUSION}\nlevel = {level}\np = P.from_pretrained('a/b', export=True, optlevel=level)\n"
     assert f"level = {level}\n" in migrate(text).text
 
 
@@ -239,7 +238,7 @@ def test_a_function_whose_name_means_something_else_in_another() -> None:
 
 
 def test_arguments_that_are_others_as_they_are_get_no_defaults() -> None:
-    text = f"{TRAINING}from transformers import TrainingArguments\n\na = NeuronTrainingArguments('o')\n"
+    text = f"{DIFFUSION}from transformers import TrainingArguments\n\np = {LOAD}\na = TrainingArguments('o')\n"
     text += "e = a.to_dict()\nb = TrainingArguments(**e)\n"
     assert "b = TrainingArguments(**e)\n" in migrate(text).text
 
