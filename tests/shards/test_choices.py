@@ -136,9 +136,10 @@ def test_other_copies_cannot_be_widened(tmp_path: Path) -> None:
 def test_metadata_that_lie(kind: str, tmp_path: Path) -> None:
     model = models.described(kind)
     generator.write_before_0_2(model, Case("pt", tp=4, xser=False), tmp_path / "source", lies=True)
-    _, found, config = exported(tmp_path / "source")
+    report, found, config = exported(tmp_path / "source")
     assert differing(found, model.state) == []
     assert config["vocab_size"] == models.VOCABULARY
+    assert any(note.startswith("Joined as the shapes of the model ask, not as ") for note in report.notes)
 
 
 def test_vocabulary_of_one_rank(tmp_path: Path) -> None:

@@ -65,7 +65,12 @@ def whole_model(
         if target.model is None:
             why = f"{stages[0].metadata.name} does not say how they were cut"
         notes = [*notes, f"Left out, because {why}: {_some(dropped)}."]
-    return model_of(layout, root, _unique(stages, target), target, request, notes)
+    wholes = _unique(stages, target)
+    overruled = [some.name for some in wholes if some.overruled]
+    if overruled:
+        said = stages[0].metadata.name
+        notes = [*notes, f"Joined as the shapes of the model ask, not as {said} says: {_some(overruled)}."]
+    return model_of(layout, root, wholes, target, request, notes)
 
 
 def model_of(

@@ -84,6 +84,9 @@ class Whole:
     kv: bool = False
     """Whether the copies are of key/value heads, each slice being one head."""
 
+    overruled: bool = False
+    """Whether the shape of the model told how the tensor was cut, and the metadata said otherwise."""
+
     def tensor(self, copy: int = 0) -> Tensor:
         return joined(self.name, self.dim, self.copies[copy])
 
@@ -151,8 +154,10 @@ def _plain(
         if dim == _SPREAD:
             return _one_head_a_rank(name, parts, expected)
     if dim is None or size == 1:
-        return _replicated(name, parts)
-    return Whole(name, dim, (tuple(whole(part, dim) for part in parts),), f"{size} ranks along dimension {dim}")
+        made = _replicated(name, parts)
+    else:
+        made = Whole(name, dim, (tuple(whole(part, dim) for part in parts),), f"{size} ranks along dimension {dim}")
+    return replace(made, overruled=size > 1 and name in stage.cut and dim != stage.cut[name])
 
 
 def _replicated(name: str, parts: Sequence[Stored]) -> Whole:
