@@ -11,12 +11,14 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+import neuron_migrate
 from neuron_codemods import Project, Settings, registry
 from neuron_codemods.kinds import KINDS
 from neuron_codemods.model import Finding, Outcome, Position
@@ -183,9 +185,20 @@ def test_the_command_is_a_module_that_runs_only_as_a_program() -> None:
     assert importlib.import_module("neuron_migrate.__main__").__doc__
 
 
-def test_the_server_says_what_it_lacks(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import neuron_migrate
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_version_is_that_of_the_installed_package(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
+    def version(name: str) -> str:
+        if not installed:
+            raise metadata.PackageNotFoundError(name)
+        return "1.2.3"
 
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.delitem(neuron_migrate.__dict__, "__version__", raising=False)
+    assert neuron_migrate.__version__ == ("1.2.3" if installed else "0+unknown")
+    monkeypatch.delitem(neuron_migrate.__dict__, "__version__")
+
+
+def test_the_server_says_what_it_lacks(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "neuron_migrate.lsp", raising=False)
     monkeypatch.delattr(neuron_migrate, "lsp", raising=False)
     monkeypatch.setitem(sys.modules, "lsprotocol", None)
