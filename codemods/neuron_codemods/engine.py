@@ -7,8 +7,7 @@ import re
 import tokenize
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, product
@@ -37,7 +36,7 @@ from neuron_codemods.obstacles import unless_hindered
 from neuron_codemods.project import Project
 from neuron_codemods.scopes import Binding
 from neuron_codemods.selection import Found
-from neuron_codemods.source import Text, parse
+from neuron_codemods.source import Text, parse, shallow
 
 _BOM = "\ufeff"
 
@@ -162,7 +161,7 @@ class _Plan:
 
 
 def _planned(body: str, path: str, settings: Settings, project: Project | None, *, is_whole: bool) -> _Plan:
-    with _shallow():
+    with shallow():
         project = (project or Project()).held_to(settings.targets)
         module = Module(body, path, project, settings.select)
         found = _look(module, settings)
@@ -182,16 +181,8 @@ def _planned(body: str, path: str, settings: Settings, project: Project | None, 
 
 
 def _applied(text: str, edits: Sequence[Edit]) -> str:
-    with _shallow():
+    with shallow():
         return apply(text, edits)
-
-
-@contextmanager
-def _shallow() -> Iterator[None]:
-    try:
-        yield
-    except RecursionError:
-        raise SourceError("nested too deeply to be read", 1) from None
 
 
 def _parse_again(text: str, path: str) -> None:
@@ -320,10 +311,10 @@ def _edits(module: Module, found: Sequence[Found], settings: Settings, spare: Se
     )
     removed += [edit.statement for edit in by_kind[RemoveStatement]]
     commented = {edit.statement for edit in by_kind[RemoveStatement] if edit.with_comments}
+    gone = statements.remove(module, removed, commented)
+    edits = [_beside(edit, gone) if edit.start == edit.end else edit for edit in edits]  # new imports, so far
     edits += _call_edits(module, by_kind[CallEdit])  # first: what puts a whole call elsewhere finds its arguments done
     edits += by_kind[Edit]
-    gone = statements.remove(module, removed, commented)
-    edits = [_beside(edit, gone) if edit.start == edit.end else edit for edit in edits]
     edits += [statements.unwrap(module, edit.statement, edit.branch, gone) for edit in by_kind[Unwrap]]
     edits += _inserted(module, by_kind[InsertLines], {edit.statement for edit in by_kind[Unwrap]}, gone)
     edits += _markers(module, found, settings)

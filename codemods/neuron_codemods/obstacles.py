@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from neuron_codemods import imports
 from neuron_codemods.edits import AnyEdit, CallEdit, Change, RemoveStatement
 from neuron_codemods.model import Outcome
-from neuron_codemods.module import Module
+from neuron_codemods.module import Module, once
 from neuron_codemods.values import in_order
 
 _TAKEN = "Call what is {name} here by another name, and run neuron-migrate again: new code needs that name."
@@ -28,7 +28,7 @@ def unless_hindered(module: Module, change: Change) -> Change:
 
 def _lost_assignments(module: Module, change: Change) -> Iterator[str]:
     """The names that something needs and that are assigned (``name := value``) inside of what a change takes away."""
-    if ":=" not in module.source.text:
+    if not _assigns_inside(module):
         return
     for node in (node for edit in change.edits for node in _gone(edit)):
         inside = set(ast.walk(node))
@@ -38,6 +38,11 @@ def _lost_assignments(module: Module, change: Change) -> Iterator[str]:
                 uses = module.names.references.get(name, ())
                 if any(use.node not in inside for use in uses):
                     yield name
+
+
+@once
+def _assigns_inside(module: Module) -> bool:
+    return ":=" in module.source.text
 
 
 def _gone(edit: AnyEdit) -> Iterator[ast.AST]:

@@ -8,6 +8,7 @@ import tokenize
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
@@ -198,6 +199,15 @@ class Source(Text):
     @cached_property
     def comments(self) -> list[Token]:
         return [token for token in self.tokens if token.kind == tokenize.COMMENT]
+
+
+@contextmanager
+def shallow() -> Iterator[None]:
+    """Where a text may nest too deeply to be read: that raises :class:`SourceError` instead of a RecursionError."""
+    try:
+        yield
+    except RecursionError:
+        raise SourceError("nested too deeply to be read", 1) from None
 
 
 def parse(text: str, path: str = "<text>") -> ast.Module:

@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from neuron_codemods.edits import Edit
 from neuron_codemods.module import Module, once
-from neuron_codemods.source import Source
+from neuron_codemods.source import MARKER, Source
 
-_MARKERS = ("# TODO(neuron-migrate ", "# NOTE(neuron-migrate ")
 _OLD_WORDS = re.compile(
     r"compil|\bdevices?\b|\bexport|\btrac(?:e|ing)|neuron|\bxla\b|static|shapes?\b|\bsav(?:e|es|ing)\b", re.IGNORECASE
 )
@@ -24,7 +23,7 @@ _SUPPRESSION = re.compile(r"\s*#\s*neuron-migrate:\s*ignore(?!-file)")
 
 def is_marker(line: str) -> bool:
     """Whether a line is a comment that this tool left in an earlier run."""
-    return line.lstrip().startswith(_MARKERS)
+    return MARKER.match(line.lstrip()) is not None
 
 
 def first_line_statement(module: Module, statement: ast.stmt) -> ast.stmt:

@@ -26,7 +26,7 @@ from neuron_codemods.file.unread import RULE as UNREAD
 from neuron_codemods.file.unused_suppressions import RULE as UNUSED_SUPPRESSION
 from neuron_codemods.model import Finding, Migration, Outcome, Position, Rule, Settings, SourceError
 from neuron_codemods.project import Around, Project
-from neuron_codemods.source import MARKER, Text, Token, parse
+from neuron_codemods.source import MARKER, Text, Token, parse, shallow
 
 _BOM = "\ufeff"
 
@@ -180,12 +180,10 @@ class _Run:
     def of(self, text: str) -> tuple[_Work, str]:
         """The migration of a text, and what the text is then."""
         project = self.project.including(kinds.collect(self.kind, text, self.path))
-        try:
+        with shallow():
             parsed = kinds.load(self.kind).parse(text, self.path)
             work = _Work(self.kind, parsed, self.path, self.settings, project, self.present | _markers_in(text))
             return work, parsed.finished(apply(text, without_lost(work.edits())))
-        except RecursionError:
-            raise SourceError("nested too deeply to be read", 1) from None
 
 
 @dataclass(frozen=True)

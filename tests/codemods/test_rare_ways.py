@@ -196,14 +196,16 @@ def test_a_project_is_held_to_versions_once() -> None:
     assert project.held_to(targets) is project.held_to(targets)
 
 
+def project_of(files: dict[str, str]) -> Project:
+    return Project(tuple(collect(text, path) for path, text in files.items()))
+
+
 def test_a_class_of_a_file_with_the_name_of_another() -> None:
     files = {
         "a/models.py": "from optimum.neuron import NeuronTrainer\n\n\nclass T(NeuronTrainer):\n    pass\n",
         "b/models.py": "class T(U):\n    pass\n",
     }
-    project = Project()
-    for path, text in files.items():
-        project = project.including(collect(text, path))
+    project = project_of(files)
     text = "import a.models\n\na.models.T(m, tokenizer=t)\n"
     assert "processing_class=t" in migrate(text, project=project).text
 
@@ -213,9 +215,7 @@ def test_a_base_that_another_file_passes_on() -> None:
         "first.py": "from optimum.neuron import NeuronTrainer as Base\n",
         "second.py": "from first import Base\n\n\nclass Middle(Base):\n    pass\n",
     }
-    project = Project()
-    for path, text in files.items():
-        project = project.including(collect(text, path))
+    project = project_of(files)
     text = "from second import Middle\n\nMiddle(m, tokenizer=t)\n"
     assert "processing_class=t" in migrate(text, project=project).text
 

@@ -11,9 +11,9 @@ from itertools import accumulate
 from neuron_codemods.edits import Edit, apply
 from neuron_codemods.imports.naming import others, why_wanted
 from neuron_codemods.imports.sites import is_suppressed
+from neuron_codemods.model import SourceError
 from neuron_codemods.module import Module
 from neuron_codemods.scopes import Binding, Function
-from neuron_codemods.source import parse_module
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _BESIDE = re.compile(
@@ -33,10 +33,12 @@ def left_over(module: Module, edits: Sequence[Edit], decided: Collection[Binding
         return []
     text = apply(module.source.text, edits)
     words = set(_WORD.findall(_BESIDE.sub("", text)))
-    # As nearly always, and parsing takes longer than all of this. A broken text is told of by who applies the edits.
-    if words.issuperset(binding.name for binding in candidates) or parse_module(text) is None:
-        return []
-    changed = Module(text, module.path, module.project)
+    if words.issuperset(binding.name for binding in candidates):
+        return []  # as nearly always, and parsing takes longer than all of this
+    try:
+        changed = Module(text, module.path, module.project)
+    except SourceError:
+        return []  # who applies the edits tells of it
     return [binding for binding in candidates if binding.name not in changed.names.references]
 
 

@@ -38,6 +38,7 @@ def existing_import(module: Module, native: str) -> Binding | None:
     return module.top_imports.get(native)
 
 
+@once
 def is_taken(module: Module, plain: str) -> bool:
     """Whether the name of a module (``torch``) is only that of something else here, or of another import as well."""
     if "." in plain or plain not in module.names.bound:
