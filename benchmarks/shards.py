@@ -4,13 +4,14 @@
 
 Builds a synthetic Llama of that many GB (bfloat16) as Optimum Neuron 0.4 saved it on 8 tensor-parallel ranks, with
 xser and without, and as 0.0.17 did. For each it converts the shards and copies them with ``cp -r``, each in a process
-of its own, in turn, the best of ``--repeats``. Before each of them the system writes to the disk what is still in its
-cache (sync), or else it would be paid for by whoever syncs next: the conversion would wait for what was written before
-it, the source itself or a copy. And both find memory of that size that was just in use: where a virtual machine gives
-free memory back to its host, memory that has lain free for two seconds costs up to five times as much when it is
-written to again, and imports take longer than that. ``cp`` ends with its bytes in the cache, and the conversion with
-what it wrote on the disk and read back; so a copy that is synced stands beside it. Memory is the peak of the anonymous
-pages of the converting process, all of them, sampled every 5 ms. CPU seconds are those of user and system, per GB.
+of its own, in turn, the best of ``--repeats``. Each of them begins on a machine that has been at work for a while:
+nothing in the cache still has to be written to the disk (it would be paid for by whoever syncs next: the conversion
+would wait for the source itself, or for a copy), the source is in the cache, and so little memory is free that each
+page that is written has to be taken from the cache. Free memory is not alike: a virtual machine gives it back to its
+host, and the first write to such a page costs up to ten times as much as the copy. ``cp`` ends with its bytes in the
+cache, and the conversion with what it wrote on the disk and read back; so a copy that is synced stands beside it.
+Memory is the peak of the anonymous pages of the converting process, all of them, sampled every 5 ms. CPU seconds are
+those of user and system, per GB.
 
 Exit status 1 if a case breaks a limit: memory at most 1.5 x the largest tensor + 300 MB, throughput at least half of
 ``cp -r``.
@@ -20,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import mmap
 import os
 import shutil
 import subprocess
@@ -111,12 +111,12 @@ def measure(name: str, folder: Path, repeats: int, largest: int, jobs: int) -> d
     size = sum(path.stat().st_size for path in source.rglob("*") if path.is_file())
     conversions, copies, synced, memory, cpu = [], [], [], [], []
     for _ in range(repeats):
-        result = run(source, converted, jobs, size)
+        result = run(source, converted, jobs)
         conversions.append(result["seconds"])
         memory.append(result["peak"])
         cpu.append(result["cpu"])
         shutil.rmtree(converted)
-        settle(size)
+        settle(source)
         start = time.perf_counter()
         subprocess.run(["cp", "-r", str(source), str(copied)], check=True)
         copies.append(time.perf_counter() - start)
@@ -140,27 +140,43 @@ def measure(name: str, folder: Path, repeats: int, largest: int, jobs: int) -> d
     }
 
 
-def settle(size: int) -> None:
-    """Bring the cache to the disk, and take and free so much memory that the host has it at hand."""
+def settle(source: Path) -> None:
+    """Bring the cache to the disk, fill free memory with the cached zeros of a sparse file, and read the source."""
     os.sync()
-    mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE).close()
+    with tempfile.NamedTemporaryFile(dir=source.parent, prefix="filler-", delete=False) as filler:
+        filler.truncate(free())
+    for path in (Path(filler.name), *source.rglob("*")):
+        if path.is_file():
+            read(path)
 
 
-def run(source: Path, destination: Path, jobs: int, size: int) -> dict[str, float]:
-    command = [sys.executable, str(HERE), "--worker", str(source), str(destination), str(jobs), str(size)]
+def free() -> int:
+    """Bytes that not even the cache uses (https://docs.kernel.org/filesystems/proc.html, MemFree)."""
+    return kilobytes(Path("/proc/meminfo"), "MemFree:")
+
+
+def read(path: Path) -> None:
+    buffer = bytearray(1 << 20)
+    with path.open("rb", buffering=0) as file:
+        while file.readinto(buffer):
+            pass
+
+
+def run(source: Path, destination: Path, jobs: int) -> dict[str, float]:
+    command = [sys.executable, str(HERE), "--worker", str(source), str(destination), str(jobs)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "runtime"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
-def convert(source: str, destination: str, jobs: str, size: str) -> dict[str, float]:
+def convert(source: str, destination: str, jobs: str) -> dict[str, float]:
     from neuron_shim.checkpoint.export import export_checkpoint
     from neuron_shim.checkpoint.layouts._target import target_of
 
     # What it imports is its memory, but not its speed.
     target_of(json.loads((Path(source) / "config.json").read_text(encoding="utf-8")))
-    settle(int(size))
+    settle(Path(source))
     peak, stop = [anonymous()], threading.Event()
 
     def watch() -> None:
@@ -179,10 +195,15 @@ def convert(source: str, destination: str, jobs: str, size: str) -> dict[str, fl
 
 def anonymous() -> int:
     """Bytes of anonymous pages (https://docs.kernel.org/filesystems/proc.html, RssAnon)."""
-    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("RssAnon:"):
+    return kilobytes(Path("/proc/self/status"), "RssAnon:")
+
+
+def kilobytes(path: Path, field: str) -> int:
+    """A field of a list of them, in bytes."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith(field):
             return int(line.split()[1]) * 1024
-    raise OSError("/proc/self/status has no RssAnon")
+    raise OSError(f"{path} has no {field}")
 
 
 def table(rows: list[dict[str, Any]]) -> str:

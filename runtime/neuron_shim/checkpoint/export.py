@@ -89,9 +89,9 @@ def export_checkpoint(
         export_checkpoint("run/checkpoint-500", "model", dtype="bf16")
         export_checkpoint(trainer.model, "model", tokenizer=tokenizer)  # every rank calls it
 
-    The layout of the source is found out from its files. Tensors go through one at a time: in memory are 8 MiB of one
-    that lies in one piece, the whole of one that is put together from blocks or from ranks. The result is read back
-    (names, dtypes, shapes, checksums) before the destination appears, all at once, by a rename.
+    The layout of the source is found out from its files. Tensors go through one at a time: in memory are a few MiB of
+    one that lies in one piece, the whole of one that is put together from blocks or from ranks. The result is read
+    back (names, dtypes, shapes, checksums) before the destination appears, all at once, by a rename.
 
     Args:
         source: a folder that transformers, Trainer, PEFT, accelerate, torch.distributed.checkpoint or Optimum Neuron

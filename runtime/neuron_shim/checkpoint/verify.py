@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from neuron_shim.checkpoint.safetensors_file import Entry
 
-MAPPED = 1 << 20
+MAPPED = 1 << 23
 """Bytes of a file that are summed up at a time."""
 
 
