@@ -81,6 +81,8 @@ def _lines(module: Module, change: Change) -> Iterator[int]:
             yield from range(edit.statement.lineno, (edit.statement.end_lineno or 0) + 1)
         elif isinstance(edit, Unwrap):
             yield edit.statement.lineno
+            lost = edit.statement.body if edit.branch == "orelse" else getattr(edit.statement, "orelse", [])
+            yield from (line for node in lost for line in range(node.lineno, (node.end_lineno or 0) + 1))
         elif isinstance(edit, EraseImport):
             yield edit.binding.statement.lineno
             for reference in module.references(edit.binding):

@@ -364,11 +364,11 @@ class Locals:
         for table in self._tables:  # grows as it goes
             self._tables += table.get_children()
 
-    def binds(self, name: str, line: int) -> bool:
-        """Whether the innermost function around a line binds a name itself."""
-        around = [node for node in self._functions if node.lineno <= line <= (node.end_lineno or 0)]
-        first = max((node.lineno for node in around), default=None)
-        tables = [table for table in self._tables if table.get_type() == "function" and table.get_lineno() == first]
+    def binds(self, name: str, place: tuple[int, int]) -> bool:
+        """Whether the innermost function binds a name itself in whose body a place is: its header is outside of it."""
+        around = [node for node in self._functions if _body_start(node) <= place <= _end(node)]
+        line = max(around, key=_body_start).lineno if around else None
+        tables = [table for table in self._tables if table.get_type() == "function" and table.get_lineno() == line]
         return any(name in table.get_identifiers() and table.lookup(name).is_local() for table in tables)
 
     def hidden(self) -> set[str]:
@@ -379,6 +379,15 @@ class Locals:
     def _using(self, name: str) -> list[symtable.Symbol]:
         found = (table.lookup(name) for table in self._tables if name in table.get_identifiers())
         return [symbol for symbol in found if symbol.is_referenced()]
+
+
+def _body_start(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[int, int]:
+    first = node.body if isinstance(node, ast.Lambda) else node.body[0]
+    return min((each.lineno, each.col_offset) for each in (first, *getattr(first, "decorator_list", ())))
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
 
 
 def _is_own(symbol: symtable.Symbol) -> bool:
@@ -430,18 +439,30 @@ def _flakes(parts: Parts) -> dict[str, Counter[str]]:
     """The messages of pyflakes, by kind.
 
     A name that a function binds itself is never that of an import outside: where it is used before it is bound, Python
-    fails. pyflakes takes it for the import as long as there is one, and is not asked about it.
+    fails. pyflakes takes it for the import as long as there is one, and is not asked about it. Nor is it about strings
+    that a call is given: inside of an annotation (``x: Field("Trainer")``) it takes them for types, and they are data.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = checker.Checker(ast.parse(parts.source.text), "program.py", withDoctest=False)
     kinds: dict[str, Counter[str]] = {}
-    own = Locals(parts) if found.messages else None
+    own, data = (Locals(parts), _given(parts)) if found.messages else (None, ())
     for message in found.messages:
+        place = message.lineno, message.col
         is_undefined = own is not None and isinstance(message, messages.UndefinedName)
-        if is_undefined and own.binds(str(message.message_args[0]), message.lineno):
+        if is_undefined and (place in data or own.binds(str(message.message_args[0]), place)):
             continue
         named = isinstance(message, (messages.UndefinedName, messages.ImportStarUsage))
         said = str(message.message_args[0]) if named else message.message % message.message_args
         kinds.setdefault(type(message).__name__, Counter())[_LINE_NUMBER.sub("", said)] += 1
     return kinds
+
+
+def _given(parts: Parts) -> set[tuple[int, int]]:
+    """Where the strings are that calls are given, but for those to functions of ``typing``, which take types."""
+    calls = (node for node in ast.walk(parts.source.tree) if isinstance(node, ast.Call))
+    given = (inner for call in calls if not _TYPED.search(ast.unparse(call.func)) for inner in ast.walk(call))
+    return {(inner.lineno, inner.col_offset) for inner in given if isinstance(inner, ast.Constant)}
+
+
+_TYPED = re.compile(r"\b(cast|assert_type|NewType|TypeVar|ForwardRef)$")

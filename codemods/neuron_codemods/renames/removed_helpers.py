@@ -101,7 +101,7 @@ def _is_needed(module: Module, imports: Sequence[ast.stmt]) -> bool:
     going = {
         next(node for node in ast.walk(use.node) if isinstance(node, ast.Name))
         for use in uses.all_uses(module)
-        if use.row.module != metrics.MODULE or metrics.is_printed(module, use)
+        if use.row.outcome is not Outcome.MANUAL or metrics.is_printed(module, use)
     }
     return any(
         reference.node not in going
@@ -230,14 +230,14 @@ from optimum.neuron import NeuronTrainer
 if is_torch_tpu_available():
     import torch_xla.debug.metrics as met
 
-NeuronTrainer(counters=met.counter_names)
+NeuronTrainer(counters=met.counter_names, own=met.of_a_later_release)
 """,
         """from optimum.neuron import NeuronTrainer
 
 if False:
     import torch_xla.debug.metrics as met
 
-NeuronTrainer(counters=met.counter_names)
+NeuronTrainer(counters=met.counter_names, own=met.of_a_later_release)
 """,
         (Outcome.REWRITTEN,),
     ),

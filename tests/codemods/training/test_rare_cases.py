@@ -54,6 +54,11 @@ PARSER = "parser = NeuronHfArgumentParser({})\n"
             "if is_precompilation():  # neuron-migrate: ignore[NM124]",
         ),
         (
+            "from optimum.neuron.utils import is_precompilation\n\n"
+            "if is_precompilation():\n    warm_up()  # neuron-migrate: ignore[NM124]\nelse:\n    train()\n",
+            "    warm_up()  # neuron-migrate: ignore[NM124]",
+        ),
+        (
             "p = ArgumentParser()\np.add_argument(*names, name, '--tensor_parallel_size')\n",
             "p.add_argument(*names, name, '--tensor_parallel_size')",
         ),
