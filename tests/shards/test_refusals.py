@@ -181,6 +181,40 @@ def test_ranks_of_two_runs_by_value(tree: Any) -> None:
     assert "the files are of two runs or steps" in told
 
 
+@pytest.mark.parametrize("name", ["plain", "xser"])
+def test_rank_under_the_name_of_another(name: str, tree: Any) -> None:
+    source = tree(name)
+    for path in sorted((source / "shards" / "model").glob("*tp_rank_00*")):
+        other = path.with_name(path.name.replace("tp_rank_00", "tp_rank_01"))
+        if path.is_dir():
+            shutil.copytree(path, other, dirs_exist_ok=True)
+        else:
+            shutil.copy(path, other)
+    assert refused(source).startswith(
+        f"{source / MODEL.format(1)} holds the same parts as {source / MODEL.format(0)}: the file of one rank is "
+    )
+
+
+def test_adapter_that_was_never_trained(tmp_path: Path) -> None:
+    """Its B is zero on all ranks."""
+    model, case = models.described("llama"), Case("json", tp=2, xser=False, adapter="all")
+    state = generator.adapter_state(model, case, ("q_proj",))
+    state = {name: value * (".lora_A." in name) for name, value in state.items()}
+    generator.write_adapter(model, case, state, tmp_path / "source")
+    generator.write_json(tmp_path / "source" / "adapter_config.json", generator.adapter_config(("q_proj",), "base"))
+    export_checkpoint(tmp_path / "source", tmp_path / "adapter")
+    assert differing(contents(tmp_path / "adapter"), state) == []
+
+
+def test_two_files_of_one_rank(tree: Any) -> None:
+    source = tree("plain")
+    other = source / MODEL.format(1).replace("tp_rank_01", "tp_rank_1")
+    shutil.copy(source / MODEL.format(1), other)
+    assert refused(source) == (
+        f"{source / MODEL.format(1)} and {other} are both of one rank: the files of two runs are mixed."
+    )
+
+
 def test_two_forms_in_one_folder(tree: Any) -> None:
     import torch
 

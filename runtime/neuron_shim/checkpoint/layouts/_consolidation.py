@@ -12,6 +12,7 @@ The formulas were found in, and checked against, what Optimum Neuron 0.0.8 to 0.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -114,17 +115,42 @@ def consolidated(stage: Stage, expected: Mapping[str, tuple[int, ...]], kv_heads
     attention = {f"{some.module}.{some.fused}": some for some in stage.attention}
     outputs = {f"{some.module}.{some.output}": some for some in stage.attention}
     linears = {f"{some.module}.{some.fused}": some for some in stage.fused}
+    cut: list[Sequence[Stored]] = []
     for name in stage.names:
         module, tail = _divided(name)
         parts = [rank.tensor(name) for rank in stage.ranks]
         if module in attention:
-            yield from _grouped(stage, attention[module], tail, parts, expected)
+            made = list(_grouped(stage, attention[module], tail, parts, expected))
         elif module in linears:
-            yield from _split(stage, linears[module], tail, parts)
+            made = list(_split(stage, linears[module], tail, parts))
         elif module in outputs and tail in ("weight", "lora_A.weight"):
-            yield _output_projection(stage, outputs[module], name, parts)
+            made = [_output_projection(stage, outputs[module], name, parts)]
         else:
-            yield _plain(stage, name, parts, expected.get(name), kv_heads)
+            made = [_plain(stage, name, parts, expected.get(name), kv_heads)]
+        if any(len(some.copies) == 1 and not some.kv for some in made):
+            cut.append(parts)
+        yield from made
+    _check_ranks_differ(stage, cut)
+
+
+def _check_ranks_differ(stage: Stage, cut: Sequence[Sequence[Stored]]) -> None:
+    """A rank's file under the name of another one would make a wrong model: its parts would be there twice.
+
+    The beginnings of what was cut are compared, until no two ranks are alike. Zeros say nothing: an adapter's B is so
+    before it is trained.
+    """
+    alike = set(itertools.combinations(range(len(stage.ranks)), 2))
+    same: set[tuple[int, int]] = set()
+    for parts in cut:
+        ranks = set(itertools.chain.from_iterable(alike))
+        begins = {rank: bytes(next(parts[rank].rows(0, 1), b"")) for rank in ranks}
+        alike = {(one, other) for one, other in alike if begins[one] == begins[other]}
+        same |= {pair for pair in alike if any(begins[pair[0]])}
+    for one, other in sorted(alike & same):
+        raise ExportError(
+            f"{stage.ranks[other].path} holds the same parts as {stage.ranks[one].path}: the file of one rank is "
+            f"there under two names. Copy each from where it was written."
+        )
 
 
 def _divided(name: str) -> tuple[str, str]:

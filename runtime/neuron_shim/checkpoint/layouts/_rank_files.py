@@ -59,7 +59,7 @@ def listed(folder: Path, pattern: re.Pattern[str], *, inside: str = "") -> dict[
         inside: the file in the folder that has such a name.
 
     Raises:
-        ExportError: experts were spread over the ranks.
+        ExportError: experts were spread over the ranks, or a rank has two files.
     """
     found: dict[tuple[int, int], Path] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
@@ -69,7 +69,10 @@ def listed(folder: Path, pattern: re.Pattern[str], *, inside: str = "") -> dict[
         numbers = match.groupdict(default="0")
         if int(numbers.get("ep", "0")):
             raise ExportError(f"{path} is of a mixture whose experts were spread over ranks, which is not known here.")
-        found[int(numbers["tp"]), int(numbers.get("pp", "0"))] = path / inside if inside else path
+        rank = int(numbers["tp"]), int(numbers.get("pp", "0"))
+        if rank in found:
+            raise ExportError(f"{found[rank]} and {path} are both of one rank: the files of two runs are mixed.")
+        found[rank] = path / inside if inside else path
     return found
 
 
