@@ -284,6 +284,74 @@ def test_multiplier_that_contradicts_itself(tree: Any) -> None:
     assert "contradicts itself: model.layers.0.self_attn has 8 query heads" in refused(source)
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"num_attention_heads": 0}, "(ZeroDivisionError("),
+        ({"query_projection_name": ["q_proj"]}, """(TypeError("['q_proj'] is no name"))."""),
+        ({"num_key_value_heads": 0, "kv_output_size_per_partition": 0}, "kv_size_multiplier 2, which is impossible."),
+    ],
+    ids=str,
+)
+def test_metadata_that_make_no_sense(settings: dict[str, Any], told: str, tree: Any) -> None:
+    source = tree("multiplied")
+
+    def change(metadata: Any) -> None:
+        metadata["model_weight_transformation_specs"][0]["specs"][0][1] |= settings
+
+    path = source / "shards" / "mp_metadata_pp_rank_0.json"
+    change_json(path, change)
+    message = refused(source)
+    assert message.startswith(str(path))
+    assert told in message
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"architectures": [5], "model_type": None}, "names neither an architecture nor a model_type, so it is of no"),
+        ({"num_attention_heads": "eight"}, "makes no LlamaForCausalLM of it (Validation error for field"),
+        ({"rope_scaling": {"type": "nope"}}, "makes no LlamaForCausalLM of it ("),
+        ({"nested": json.loads("[" * 900 + "]" * 900)}, "makes no LlamaForCausalLM of it (maximum recursion depth"),
+    ],
+    ids=["names", "type", "value", "depth"],
+)
+def test_config_that_makes_no_model(settings: dict[str, Any], told: str, tree: Any) -> None:
+    source = tree("plain")
+    change_json(source / "config.json", lambda config: config.update(settings))
+    assert told in refused(source)
+
+
+def test_architectures_that_are_no_list(tree: Any) -> None:
+    """Then its type says what loads it, and nothing is compared with it."""
+    source = tree("plain")
+    change_json(source / "config.json", lambda config: config.update(architectures="LlamaForCausalLM"))
+    report = export_checkpoint(source, source.with_name("destination"))
+    assert report is not None
+    assert "The architecture (none) is not one of transformers' own" in report.notes[0]
+
+
+def test_adapter_config_of_nothing(tmp_path: Path) -> None:
+    model, case = models.described("llama"), Case("json", tp=2, xser=False, adapter="all")
+    source = tmp_path / "source"
+    generator.write_adapter(model, case, generator.adapter_state(model, case, ("q_proj",)), source)
+    generator.write_json(source / "adapter_config.json", {})
+    assert refused(source) == f"{source / 'adapter_config.json'} has no peft_type, so it is of no adapter."
+
+
+def test_json_of_gigabytes(tree: Any) -> None:
+    """The file is a hole, so that it takes no space."""
+    source = tree("plain")
+    os.truncate(source / "config.json", 3_000_000_000)
+    assert refused(source) == f"{source / 'config.json'} has 3000000000 bytes, which no checkpoint needs."
+
+
+def test_json_that_is_cut_short(tree: Any) -> None:
+    source = tree("plain")
+    cut(source / "shards" / "mp_metadata_pp_rank_0.json", 700)
+    assert "mp_metadata_pp_rank_0.json is no JSON, or was not written to its end: " in refused(source)
+
+
 def test_no_config(tree: Any) -> None:
     source = tree("no_config")
     assert refused(source).startswith(f"{source / 'config.json'} is missing. Name the folder of the model")

@@ -12,7 +12,7 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.architecture import empty_model, tied_names
+from neuron_shim.checkpoint.architecture import known_model, tied_names
 from neuron_shim.checkpoint.dtypes import code_of
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.tensors import Tensor, buffers_of, whole
@@ -72,7 +72,7 @@ def _refuse(adapter: Checkpoint, base: Checkpoint) -> None:
 
 def _peft_model(adapter: Checkpoint, base: Checkpoint, values: Mapping[str, Any]) -> Any:
     """The PEFT model on the meta device, its adapter filled in."""
-    model = empty_model(base.config)
+    model = known_model(base.config)
     if model is None:
         raise ExportError(
             f"The architecture {base.config.get('architectures')} is not one of transformers' own: load the model, "

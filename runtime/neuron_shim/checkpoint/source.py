@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CONFIG = "config.json"
 ADAPTER_CONFIG = "adapter_config.json"
+MAX_JSON = 100_000_000  # bytes; the index of a large model has a hundredth of that
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,15 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         check_is_file(path)
+        if (size := path.stat().st_size) > MAX_JSON:
+            raise ExportError(f"{path} has {size} bytes, which no checkpoint needs.")
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ExportError(f"{path} is missing.") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ExportError(f"{path} cannot be read: {error}.") from error
+    except OSError as error:
+        raise ExportError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ExportError(f"{path} is no JSON, or was not written to its end: {error}.") from error
     if not isinstance(value, dict):
         raise ExportError(f"{path} holds no JSON object.")
     return value

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.architecture import empty_model, tied_names
+from neuron_shim.checkpoint.architecture import known_model, tied_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,15 +38,15 @@ def _may_hold_duplicates(checkpoint: Checkpoint) -> bool:
     """Two tensors with one row per word of the vocabulary: only then is transformers asked, which takes seconds."""
     if checkpoint.is_adapter or checkpoint.collective:  # of a live model the names are known to be tied or not
         return False
-    if {config.get("tie_word_embeddings") for config in _with_parts(checkpoint.config)} <= {False, None}:
+    if all(config.get("tie_word_embeddings") in (False, None) for config in _with_parts(checkpoint.config)):
         if checkpoint.config.get("tie_word_embeddings") is False:
             return False
-    sizes = {config.get("vocab_size") for config in _with_parts(checkpoint.config)}
+    sizes = [config.get("vocab_size") for config in _with_parts(checkpoint.config)]
     return sum(tensor.shape[:1] != () and tensor.shape[0] in sizes for tensor in checkpoint.tensors) > 1
 
 
 def _ties(config: Mapping[str, Any]) -> dict[str, str]:
-    model = empty_model(config)
+    model = known_model(config)
     if model is not None:
         return tied_names(model)
     if any(part.get("tie_word_embeddings") is True for part in _with_parts(config)):

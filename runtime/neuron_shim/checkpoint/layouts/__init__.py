@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from neuron_shim.checkpoint.companions import companions_in, has_tokenizer, left_behind, tokenizer_in
 from neuron_shim.checkpoint.errors import ExportError
-from neuron_shim.checkpoint.source import CONFIG, read_json
+from neuron_shim.checkpoint.source import ADAPTER_CONFIG, CONFIG, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,3 +143,15 @@ def config_of(folder: Path, request: Request) -> Mapping[str, Any]:
         f"{folder / CONFIG} is missing. Name the folder of the model that it was trained from, which has one "
         f"(--config FOLDER)."
     )
+
+
+def adapter_config_of(folder: Path) -> Mapping[str, Any]:
+    """The config of an adapter.
+
+    Raises:
+        ExportError: there is none that PEFT could read.
+    """
+    config = read_json(folder / ADAPTER_CONFIG)
+    if not isinstance(config.get("peft_type"), str):
+        raise ExportError(f"{folder / ADAPTER_CONFIG} has no peft_type, so it is of no adapter.")
+    return config

@@ -290,7 +290,9 @@ class _Slots:
         return self.slots // self.size
 
     def fits(self) -> bool:
-        return self.multiplier > 0 and self.slots > 0 and self.slots % self.size == 0 and self.heads % self.slots == 0
+        if min(self.heads, self.kv_heads, self.multiplier) < 1:
+            return False
+        return self.slots % self.size == 0 and self.heads % self.slots == 0
 
     def slot(self, block: int) -> int:
         """Of the ``block``-th group of query heads, counted as the model counts them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.architecture import empty_model, tied_names
+from neuron_shim.checkpoint.architecture import known_model, tied_names
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.names import as_in_files
 
@@ -19,7 +19,7 @@ class Expected:
     """What the architecture says the checkpoint must hold; nothing, if transformers does not know it."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._model = empty_model(config)
+        self._model = known_model(config)
         self._shapes: dict[str, tuple[int, ...]] = {}
         if self._model is not None:
             self._shapes = {name: tuple(value.shape) for name, value in self._model.state_dict().items()}

@@ -47,7 +47,7 @@ def read_metadata(path: Path) -> Metadata:
     content = read_json(path)
     try:
         return _metadata(path, content)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ExportError(
             f"{path} is not the metadata of a stage as releases 0.2 to 0.4.5 wrote it ({error!r})."
         ) from error
@@ -90,7 +90,10 @@ def _fused(path: Path, module: str, fields: Mapping[str, Any]) -> FusedLinears:
             f"{path} fuses {module}.{fields['fused_linear_name']} by columns, which no release could save."
         )
     return FusedLinears(
-        module, fields["fused_linear_name"], tuple(fields["linear_names"]), tuple(map(int, fields["original_dims"]))
+        module,
+        _name(fields["fused_linear_name"]),
+        tuple(map(_name, fields["linear_names"])),
+        tuple(map(int, fields["original_dims"])),
     )
 
 
@@ -107,16 +110,22 @@ def _attention(path: Path, module: str, fields: Mapping[str, Any]) -> GroupedQue
         )
     return GroupedQueries(
         module,
-        fused=fields["gqa_qkv_projection_name"],
-        query=fields["query_projection_name"],
-        key=fields["key_projection_name"],
-        value=fields["value_projection_name"],
-        output=fields["output_projection_name"],
+        fused=_name(fields["gqa_qkv_projection_name"]),
+        query=_name(fields["query_projection_name"]),
+        key=_name(fields["key_projection_name"]),
+        value=_name(fields["value_projection_name"]),
+        output=_name(fields["output_projection_name"]),
         heads=heads,
         kv_heads=kv_heads,
         multiplier=multiplier,
         head_rows=rows,
     )
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no name")
+    return value
 
 
 def metadata_in(folder: Path) -> tuple[str, ...]:

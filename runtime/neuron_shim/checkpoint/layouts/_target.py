@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.architecture import empty_model, tied_names
+from neuron_shim.checkpoint.architecture import architectures, empty_model, tied_names
+from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.source import CONFIG
 
 if TYPE_CHECKING:
@@ -89,10 +90,17 @@ class Target:
 
 
 def target_of(config: Mapping[str, Any]) -> Target:
+    """The model that a config describes.
+
+    Raises:
+        ExportError: it describes none, or one that cannot be made.
+    """
     repaired, notes = _repaired(config)
+    named = ", ".join(architectures(repaired)) or "none"
+    if named == "none" and not isinstance(repaired.get("model_type"), str):
+        raise ExportError("config.json names neither an architecture nor a model_type, so it is of no model.")
     model = empty_model(repaired)
     if model is None:
-        named = ", ".join(repaired.get("architectures") or ["none"])
         notes.append(
             f"The architecture ({named}) is not one of transformers' own: shapes and missing tensors were not checked."
         )
@@ -118,7 +126,7 @@ def _repaired(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def _model_type(config: Mapping[str, Any]) -> str | None:
     """Of the architecture: Optimum Neuron 0.4 wrote "llama" for Granite, whose multipliers are lost with that."""
-    names = list(config.get("architectures") or [])
+    names = architectures(config)
     if len(names) != 1 or config.get("auto_map"):
         return None
     import transformers

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from neuron_shim.checkpoint.errors import ExportError
-from neuron_shim.checkpoint.layouts import Request, small_files
+from neuron_shim.checkpoint.layouts import Request, adapter_config_of, small_files
 from neuron_shim.checkpoint.safetensors_file import read_header
-from neuron_shim.checkpoint.source import ADAPTER_CONFIG, Checkpoint, read_json
+from neuron_shim.checkpoint.source import ADAPTER_CONFIG, Checkpoint
 
 NAME = "a PEFT adapter"
 IS_ADAPTER = True
@@ -28,7 +28,7 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     if not (source / WEIGHTS).is_file():
         pickled = " (adapter_model.bin is a pickle and is not read)" if (source / "adapter_model.bin").exists() else ""
         raise ExportError(f"{source / WEIGHTS} is missing{pickled}.")
-    config = read_json(source / ADAPTER_CONFIG)
+    config = adapter_config_of(source)
     companions, left, notes = small_files(source, config, request)
     tensors = tuple(read_header(source / WEIGHTS).tensors())
     return Checkpoint(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_shim.checkpoint.companions import has_tokenizer, tokenizer_in
 from neuron_shim.checkpoint.errors import ExportError
-from neuron_shim.checkpoint.layouts import Request, _metadata_json, _metadata_pt, small_files
+from neuron_shim.checkpoint.layouts import Request, _metadata_json, _metadata_pt, adapter_config_of, small_files
 from neuron_shim.checkpoint.layouts._assembly import consolidated_adapter
 from neuron_shim.checkpoint.layouts._shards_folder import (
     ADAPTER_SHARDS,
@@ -23,7 +23,7 @@ from neuron_shim.checkpoint.layouts._shards_folder import (
     root_of,
 )
 from neuron_shim.checkpoint.layouts._target import target_of
-from neuron_shim.checkpoint.source import ADAPTER_CONFIG, CONFIG, Checkpoint, read_json
+from neuron_shim.checkpoint.source import CONFIG, Checkpoint, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def adapters_in(source: Path) -> dict[str, Path]:
 
 def open_checkpoint(source: Path, request: Request) -> Checkpoint:
     folder = _chosen(source, request.adapter)
-    config = read_json(folder / ADAPTER_CONFIG)
+    config = adapter_config_of(folder)
     shapes = _shapes_of_base(config, request)
     stages, notes = _stages(folder / ADAPTER_SHARDS)
     checkpoint = consolidated_adapter(NAME, stages, config, shapes)
