@@ -412,7 +412,9 @@ def _inserted(
         if edit.after:
             inserted = statements.insert_after(module, statement, edit.lines, unwrapped)
         else:
-            inserted = [statements.insert_before(module, statement, edit.lines)]
+            goes = any(gone.start <= module.source.span(statement)[0] < gone.end for gone in removed)
+            insert = statements.insert_before if goes else statements.insert_right_before
+            inserted = [insert(module, statement, edit.lines)]
         result += (_beside(each, removed) for each in inserted)
     return result
 

@@ -18,6 +18,7 @@ from neuron_codemods.values import (
     rename_argument,
     replace_value,
 )
+from neuron_codemods.xla.table import ROOTS
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,18 @@ def logging_dir(given: Given) -> Change:
     statement = given.module.statement(given.holder)
     line = f'os.environ.setdefault("TENSORBOARD_LOGGING_DIR", {given.text})'
     message = "logging_dir is the environment variable TENSORBOARD_LOGGING_DIR."
-    if "\n" in given.text or "\r" in given.text or isinstance(statement, (ast.Return, ast.ClassDef)):
+    is_plain = "\n" not in given.text and "\r" not in given.text and not _is_old(given)
+    if not is_plain or isinstance(statement, (ast.Return, ast.ClassDef)):
         text = f"{message} Set it before the trainer is made; it was {' '.join(given.text.split())}."
         return given.change(Outcome.REVIEW, text, given.remove())
     edits = (given.remove(), InsertLines(statement, (line,)))
     return given.change(Outcome.REWRITTEN, message, *edits, requires=("os",))
+
+
+def _is_old(given: Given) -> bool:
+    """Whether a value uses a name that others rewrite where it stands, and would not where its text is copied to."""
+    names = (inner for inner in ast.walk(given.item.value) if isinstance(inner, ast.Name))
+    return any((given.module.resolve(name) or "").partition(".")[0] in ("optimum", *ROOTS) for name in names)
 
 
 def _logs_to_tensorboard(given: Given) -> bool:
@@ -146,7 +154,8 @@ def into_mapping(keyword_name: str, *others: str, key: str = "") -> Handler:
     def handle(given: Given) -> Change:
         if given.known is None:
             return given.change(Outcome.REWRITTEN, f"{given.name}=None goes.", given.remove())
-        if given.has(keyword_name) or any(other != given.name and given.has(other) for other in others):
+        is_shared = given.has(keyword_name) or any(other != given.name and given.has(other) for other in others)
+        if is_shared or _is_old(given):
             return given.change(Outcome.MANUAL, f"Put {given.name} into {keyword_name}.")
         edits = (given.rename(keyword_name), given.replace(f'{{"{key or given.name}": {given.text}}}'))
         return given.change(Outcome.REWRITTEN, f"{given.name} is a key of {keyword_name}.", *edits)

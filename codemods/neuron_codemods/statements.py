@@ -105,6 +105,15 @@ def insert_before(module: Module, statement: ast.stmt, lines: Sequence[str]) -> 
     return Edit.insert(offset, "".join(f"{indentation}{line}{newline}" if line else newline for line in lines))
 
 
+def insert_right_before(module: Module, statement: ast.stmt, lines: Sequence[str]) -> Edit:
+    """Code that runs directly before a statement: above it, or on its line where it does not start that."""
+    shares = first_line_statement(module, statement) is not statement
+    parts = _simple_statements(lines) if shares else []
+    if parts:
+        return Edit.insert(start_of(module.source, statement), "".join(f"{part}; " for part in parts))
+    return insert_before(module, statement, lines)
+
+
 def insert_after(
     module: Module, statement: ast.stmt, lines: Sequence[str], unwrapped: Collection[ast.stmt] = ()
 ) -> list[Edit]:

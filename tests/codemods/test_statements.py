@@ -184,6 +184,21 @@ def test_insert_before(text: str, result: str, newline: str) -> None:
         assert before(text.replace("\n", newline)) == result.replace("\n", newline)
 
 
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("a = 1; use(a)\n", "a = 1; new(a); use(a)\n"),
+        ("for a in b: use(a)\n", "for a in b: new(a); use(a)\n"),
+        ("a = 1\nuse(a)\n", "a = 1\nnew(a)\nuse(a)\n"),
+    ],
+)
+def test_code_stands_between_a_statement_and_what_runs_before_it(text: str, result: str) -> None:
+    module = Module(text)
+    (call,) = module.calls
+    edit = statements.insert_right_before(module, module.statement(call), ["new(a)"])
+    assert edits.apply(text, [edit]) == result
+
+
 @pytest.mark.parametrize("newline", NEWLINES.values(), ids=NEWLINES)
 @pytest.mark.parametrize(("text", "result"), INSERTED_AFTER.values(), ids=INSERTED_AFTER)
 def test_insert_after(text: str, result: str, newline: str) -> None:

@@ -257,6 +257,7 @@ def test_calls(before: str, after: str) -> None:
         ("y = lambda: xm.all_gather(x)\n", "all_gather by hand"),
         ("xm.optimizer_step(o, optimizer_args=make())\n", "optimizer_step by hand"),
         ("xm.optimizer_step(o, optimizer_args={\n    1: 2})\n", "optimizer_step by hand"),
+        ("xm.optimizer_step(self\n    .o)\n", "optimizer_step by hand"),
         ("xm.reduce_gradients(o, groups)\n", "reduce_gradients by hand"),
         ('torch.distributed.new_group(r, t, "xla", o)\n', "name the arguments behind it"),
         ("import torch_xla.distributed.xla_backend as xb\nxb.init()\n", "no backend has to be registered"),

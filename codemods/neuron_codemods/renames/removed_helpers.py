@@ -101,7 +101,7 @@ def _is_needed(module: Module, imports: Sequence[ast.stmt]) -> bool:
     going = {
         next(node for node in ast.walk(use.node) if isinstance(node, ast.Name))
         for use in uses.all_uses(module)
-        if use.row.outcome is not Outcome.MANUAL or metrics.is_printed(module, use)
+        if (use.row.outcome is not Outcome.MANUAL and uses.called(module, use)) or metrics.is_printed(module, use)
     }
     return any(
         reference.node not in going

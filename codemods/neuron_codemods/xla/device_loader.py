@@ -310,7 +310,7 @@ def _moving(module: Module, loop: ast.For, made: _Made) -> tuple[list[AnyEdit], 
     else:
         where = words.device()
     text = module.source.segment(target) if target.lineno == target.end_lineno else ast.unparse(target)
-    plain = text[1:-1] if isinstance(target, ast.Tuple) and text.startswith("(") else text
+    plain = text[1:-1].strip() if isinstance(target, ast.Tuple) and text.startswith("(") else text
     value = f"({plain})" if isinstance(target, ast.Tuple) else text
     line = f"{plain} = {words.name(_SEND)}({value}, {where})"
     return [InsertLines(loop.body[0], (line,))], words.requires

@@ -57,6 +57,7 @@ def _change(module: Module, use: Use, call: ast.Call) -> Change | None:
         len(call.args) > 3
         or not isinstance(optimizer, (ast.Name, ast.Attribute, ast.Subscript))
         or not stack_free(module, optimizer)
+        or optimizer.lineno != optimizer.end_lineno
     ):
         return None
     words = Words(module, call)

@@ -84,6 +84,16 @@ def test_rewritten(before: str, after: str) -> None:
             "class T(NeuronTrainer):\n    def f(self):\n        return self.synchronize_hub_cache()\n",
             "synchronize_hub_cache is gone",
         ),
+        (
+            "import torch_xla.core.xla_model as xm\n\n"
+            "NeuronTrainingArguments('o', logging_dir=f'{xm.get_ordinal()}')\n",
+            "Set it before the trainer is made; it was f'{xm.get_ordinal()}'.",
+        ),
+        (
+            "import torch_xla.core.xla_model as xm\n\n"
+            "NeuronTrainingArguments('o', split_batches=xm.get_ordinal() == 0)\n",
+            "Put split_batches into accelerator_config",
+        ),
         ("NeuronSFTConfig('o', dataset_kwargs={'skip_prepare_dataset': True}, dataset_text_field=None)\n", "goes: a"),
         (
             "a = NeuronTrainingArguments('o')\nwith a.world_size_as_dp_size() as b:\n    pass\n",
