@@ -7,6 +7,8 @@ import sys
 import time
 from collections import Counter
 
+from neuron_codemods import registry
+
 from . import campaign, corpus, texts
 
 
@@ -25,14 +27,16 @@ def main() -> int:
     started = time.monotonic()
     done = refused = 0
     contracts: Counter[str] = Counter()
+    heard: set[str] = set()
     parts = (
-        [campaign.counted([seed]) for seed in given.only]
+        [campaign.counted([seed], given.kind) for seed in given.only]
         if given.only
         else campaign.run(given.seed, given.programs, given.jobs, given.kind)
     )
     for part in parts:
         done += part.programs
         refused += part.refused
+        heard |= part.heard
         for broken in part.broken:
             contracts[broken.contract] += 1
             print(f"--- seed {broken.seed}: {broken.contract}: {broken.said}")
@@ -41,6 +45,10 @@ def main() -> int:
             print(f"{done} programs, {contracts.total()} violations", flush=True)
     seconds = time.monotonic() - started
     print(f"seed {given.seed}: {done} programs, of which {refused} are not Python, in {seconds:.0f} s")
+    codes = {entry.rule.code for entry in registry.of_kind(given.kind) or registry.of_kind("python")}
+    print(f"{len(codes & heard)} of {len(codes)} rules had something to say")
+    if given.only is None and codes - heard:
+        print(f"       not {', '.join(sorted(codes - heard))}")
     print(f"{contracts.total()} violations")
     for contract, count in contracts.most_common():
         print(f"{count:6} {contract}")

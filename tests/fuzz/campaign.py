@@ -33,6 +33,8 @@ class Counted:
     refused: int
     """Those that are no Python, which may only be refused."""
     broken: tuple[Broken, ...]
+    heard: frozenset[str]
+    """The codes of the rules that had something to say."""
 
 
 def run(seed: str, programs: int, jobs: int, kind: str = "python") -> Iterator[Counted]:
@@ -48,34 +50,40 @@ def run(seed: str, programs: int, jobs: int, kind: str = "python") -> Iterator[C
 
 def _chunk(kind: str, seed: str, programs: int, start: int) -> Counted:
     seeds = [f"{seed}:{number}" for number in range(start, min(start + CHUNK, programs))]
-    return counted(seeds) if kind == "python" else counted_texts(kind, seeds)
+    return counted(seeds, kind)
 
 
-def counted(seeds: list[str]) -> Counted:
-    """The counts of some seeds."""
+def counted(seeds: list[str], kind: str = "python") -> Counted:
+    """The counts of some seeds of a kind, as the log names them or without the kind."""
+    return _programs(seeds) if kind == "python" else _texts(kind, [seed.removeprefix(f"{kind}:") for seed in seeds])
+
+
+def _programs(seeds: list[str]) -> Counted:
     refused = 0
+    heard: set[str] = set()
     broken: list[Broken] = []
     for seed in seeds:
         program = grammar.program(seed)
         refused += not program.valid
-        for violation in contracts.violations(program.text, program.settings):
+        for violation in contracts.violations(program.text, program.settings, heard):
             small = shrunk(program.text, partial(_breaks, violation.contract, program))
             said = [each.said for each in contracts.violations(small, program.settings)]
             broken.append(Broken(seed, violation.contract, said[0] if said else violation.said, small))
             break
-    return Counted(len(seeds), refused, tuple(broken))
+    return Counted(len(seeds), refused, tuple(broken), frozenset(heard))
 
 
-def counted_texts(kind: str, seeds: list[str]) -> Counted:
+def _texts(kind: str, seeds: list[str]) -> Counted:
     """The counts of some texts of another kind; what cannot be read is refused by the parser of the kind."""
     broken = []
+    heard: set[str] = set()
     for seed in seeds:
         text = texts.text(kind, random.Random(f"{kind}:{seed}"))
-        for violation in texts.violations(kind, text):
+        for violation in texts.violations(kind, text, heard):
             small = shrunk(text, partial(_text_breaks, violation.contract, kind))
             broken.append(Broken(f"{kind}:{seed}", violation.contract, violation.said, small))
             break
-    return Counted(len(seeds), 0, tuple(broken))
+    return Counted(len(seeds), 0, tuple(broken), frozenset(heard))
 
 
 def _text_breaks(contract: str, kind: str, text: str) -> bool:

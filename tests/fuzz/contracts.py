@@ -36,8 +36,11 @@ class Violation:
     said: str
 
 
-def violations(text: str, settings: Settings) -> list[Violation]:
-    """What a program breaks; a text that is no Python may only be refused, with a place inside of it."""
+def violations(text: str, settings: Settings, heard: set[str] | None = None) -> list[Violation]:
+    """What a program breaks; a text that is no Python may only be refused, with a place inside of it.
+
+    ``heard`` gets the codes of the rules that had something to say.
+    """
     data = text.encode("utf-8", "surrogatepass")
     try:
         python.collect(data, "program.py")
@@ -52,6 +55,8 @@ def violations(text: str, settings: Settings) -> list[Violation]:
             place = place.tb_next
         where = f"{place.tb_frame.f_code.co_filename.rpartition('/')[2]}:{place.tb_lineno}" if place else ""
         return [Violation("no exception", f"{type(error).__name__}: {error} ({where})")]
+    if heard is not None:
+        heard.update(finding.code for finding in migrated.findings)
     return list(_broken(text, migrated, settings))
 
 

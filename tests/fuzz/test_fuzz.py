@@ -14,7 +14,7 @@ from neuron_codemods.model import Finding, Outcome, Position, Settings
 from neuron_migrate.documents import Migrated, python
 
 from . import __main__ as command
-from . import campaign, contracts, grammar, pieces, strategies
+from . import campaign, contracts, grammar, pieces, strategies, texts
 from .shrink import shrunk
 
 
@@ -98,9 +98,16 @@ def test_the_command_prints_seeds_and_counts(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["fuzz", "--programs", "2", "--seed", "suite"])
     assert command.main() == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "0 violations"
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == "0 violations"
+    assert said[-3].endswith("rules had something to say")
+    assert said[-2].startswith("       not NM")
     monkeypatch.setattr("sys.argv", ["fuzz", "--programs", "2", "--kind", "setup_cfg"])
     assert command.main() == 0
+    monkeypatch.setattr("sys.argv", ["fuzz", "--only", "shell:suite:1", "--kind", "shell"])
+    monkeypatch.setattr(texts, "violations", lambda *_: [contracts.Violation("a promise", "broken")])
+    assert command.main() == 1
+    assert "--- seed shell:suite:1: a promise: broken" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["fuzz", "--only", "suite:1"])
     monkeypatch.setattr(python, "collect", lambda *_: 1 / 0)
     assert command.main() == 1

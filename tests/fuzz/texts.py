@@ -102,8 +102,8 @@ def _notebook(rng: random.Random) -> str:
     return json.dumps(document, indent=rng.choice((None, 1, 2)), ensure_ascii=rng.random() < 0.5) + "\n"
 
 
-def violations(kind: str, text: str) -> Iterator[Violation]:
-    """What a text breaks."""
+def violations(kind: str, text: str, heard: set[str] | None = None) -> Iterator[Violation]:
+    """What a text breaks; ``heard`` gets the codes of the rules that had something to say."""
     try:
         first = migrate_text(kind, text)
     except SourceError as error:
@@ -113,6 +113,8 @@ def violations(kind: str, text: str) -> Iterator[Violation]:
     except Exception as error:
         yield Violation("no exception", f"{type(error).__name__}: {error}")
         return
+    if heard is not None:
+        heard.update(finding.code for finding in first.findings)
     lines = len(Text(text).lines) + 1
     for finding in first.findings:
         if not 1 <= finding.start.line <= finding.end.line <= lines:
