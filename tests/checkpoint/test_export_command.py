@@ -45,6 +45,17 @@ def test_one_sentence_and_status_1(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (captured.out, captured.err) == ("", f"neuron-shim: {tmp_path / 'nope'} does not exist.\n")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder in use cannot be removed")
+def test_in_a_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main(["export", "source", "destination"]) == 1
+    assert capsys.readouterr().err == "neuron-shim: source: No such file or directory.\n"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["export"], ["export", "a", "b", "--dtype", "int8"], ["export", "a", "b", "--max-shard-size", "x"], ["no"]],

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from neuron_shim.checkpoint import safetensors_file
+from neuron_shim.checkpoint import export, safetensors_file, stored, tensors
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.export import export_checkpoint
 
@@ -566,6 +566,51 @@ def test_full_disk(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(safetensors_file, "_write", failing)
     assert refused(source).endswith("could not be written: No space left on device.")
+
+
+def test_disk_that_fails_at_the_end(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", failing)
+    assert refused(tree("plain")).endswith("destination could not be written: Input/output error.")
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_source_that_cannot_be_read(begun: bool, tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is about the source, not the destination, also while that is written."""
+    source = tree("plain")
+    carry_out = export._carry_out
+
+    def failing(*_: Any) -> Any:
+        raise OSError(errno.EIO, "Input/output error")
+
+    def carried_out(*arguments: Any) -> Any:
+        monkeypatch.setattr(tensors, "read_range", failing)
+        monkeypatch.setattr(stored, "read_range", failing)
+        return carry_out(*arguments)
+
+    if begun:
+        monkeypatch.setattr(export, "_carry_out", carried_out)
+        assert refused(source).startswith("dp_rank_00_tp_rank_00_pp_rank_00.pt")
+    else:
+        monkeypatch.setattr(stored, "read_range", failing)
+        assert refused(source) == f"{source} cannot be read: Input/output error."
+
+
+def test_file_beside_the_weights_that_cannot_be_read(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told before anything is written. Permissions mean nothing to root, who may run this."""
+    source = tree("plain")
+    (source / "tokenizer.json").touch()
+    opened = open
+
+    def failing(path: Any, *arguments: Any, **settings: Any) -> Any:
+        if str(path).endswith("tokenizer.json"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *arguments, **settings)
+
+    monkeypatch.setattr("builtins.open", failing)
+    assert refused(source) == f"{source / 'tokenizer.json'} cannot be read: Permission denied."
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

@@ -68,7 +68,8 @@ class Destination:
         free = shutil.disk_usage(parent).free
         if free < needed + MARGIN:
             raise ExportError(
-                f"The export needs {needed / 1e9:.3g} GB at {self.path}, but only {free / 1e9:.3g} GB are free there."
+                f"The export needs {(needed + MARGIN) / 1e9:.3g} GB at {self.path}, but only {free / 1e9:.3g} GB are "
+                f"free there."
             )
 
     @property

@@ -150,6 +150,9 @@ def export_checkpoint(
         plan = _plan(source, code, limit, merge_adapter, request, _Copies(kv, progress), wanted)
         if ranks.writes:
             plan = _checked(plan, source, target)
+    except OSError as failure:
+        error = ExportError(f"{failure.filename or source} cannot be read: {failure.strerror or failure}.")
+        error.__cause__ = failure
     except Exception as failure:
         error = failure
     ranks.agree(error)
@@ -299,9 +302,16 @@ def _real(path: str | os.PathLike[str]) -> Path:
 
 
 def _checked(plan: _Plan, source: Any, target: Destination) -> _Plan:
-    small = sum(file.stat().st_size if isinstance(file, Path) else len(file) for file in plan.companions.values())
+    small = sum(_size(file) for file in plan.companions.values())
     notes = target.check(_real(source) if isinstance(source, Path) else None, plan.all_bytes + small)
     return plan.noting(notes)
+
+
+def _size(file: Path | bytes) -> int:
+    if isinstance(file, bytes):
+        return len(file)
+    with open(file, "rb") as opened:  # so that one that cannot be read is told before anything is written
+        return os.fstat(opened.fileno()).st_size
 
 
 def _carry_out(plan: _Plan, target: Destination, ranks: Ranks, jobs: int, progress: Progress) -> tuple[str, ...]:
@@ -350,11 +360,14 @@ class _Position:
     def counted(self, tensor: Tensor) -> Tensor:
         def pieces() -> Iterator[Any]:
             self._left.pop(0)
-            for piece in tensor.pieces():
-                if self.in_bfloat16 and tensor.name in self._in_fp32 and _has_more_than_bfloat16(piece):
-                    self.in_bfloat16 = False
-                yield piece
-                self._written(len(piece))
+            try:
+                for piece in tensor.pieces():
+                    if self.in_bfloat16 and tensor.name in self._in_fp32 and _has_more_than_bfloat16(piece):
+                        self.in_bfloat16 = False
+                    yield piece
+                    self._written(len(piece))
+            except OSError as error:  # of reading: one of writing is not raised in here
+                raise ExportError(f"{tensor.origin} cannot be read: {error.strerror or error}.") from error
 
         return replace(tensor, pieces=pieces)
 
