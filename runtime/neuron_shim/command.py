@@ -94,17 +94,18 @@ class _Version(argparse.Action):
 
 @contextlib.contextmanager
 def _ending_by_exception() -> Iterator[None]:
-    """SIGTERM, as a scheduler or a spot instance sends it, cleans up as Ctrl-C does."""
+    """SIGTERM, as a scheduler or a spot instance sends it, and a closed terminal clean up as Ctrl-C does."""
 
     def stop(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not the main thread
-        yield
-        return
+    before: dict[int, Any] = {}
+    with contextlib.suppress(ValueError):  # not the main thread
+        for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
+                before[number] = signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

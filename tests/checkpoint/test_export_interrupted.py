@@ -141,7 +141,9 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL], ids=lambda number: number.name
+)
 def test_signals(number: signal.Signals, trainer_folder: Path, tmp_path: Path) -> None:
     destination = tmp_path / "to" / "model"
     process = subprocess.Popen(

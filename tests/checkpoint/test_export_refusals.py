@@ -44,7 +44,8 @@ def test_truncated_file(source: str, copy_of: Any, destination: Path, request: p
     size = path.stat().st_size
     cut(path, size - 5)
     assert refused(folder, destination) == (
-        f"{path} is cut short: its header announces {size} bytes, the file has {size - 5}."
+        f"{path} is cut short: its header announces {size} bytes, the file has {size - 5}. "
+        "Copy it again, or take another checkpoint."
     )
 
 
@@ -53,7 +54,7 @@ def test_truncated_file(source: str, copy_of: Any, destination: Path, request: p
     [
         (b"", "it has 0 bytes and no valid header"),
         (b"\0" * 4096, "it has 4096 bytes and no valid header"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "it has 43 bytes and no valid header"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS: run git lfs pull"),
         (struct.pack("<Q", 900) + b"{}", "its header alone should have 900 bytes, the file has 10"),
         (struct.pack("<Q", 4) + b"nope", "its header cannot be read"),
         (struct.pack("<Q", 2) + b"{}" + b"more", "has 14 bytes, but its header announces only 10"),
@@ -214,9 +215,8 @@ def test_unknown_layout(tmp_path: Path, destination: Path) -> None:
     folder.mkdir()
     (folder / "weights.gguf").write_bytes(b"")
     told = refused(folder, destination)
-    assert told.startswith(f"{folder} holds no checkpoint that is known here (")
+    assert told.startswith(f"{folder} holds no checkpoint of transformers, PEFT, ")
     assert told.endswith("found: weights.gguf.")
-    assert "a PEFT adapter" in told
 
 
 def test_pickled_weights_are_not_opened(tmp_path: Path, destination: Path) -> None:

@@ -100,7 +100,7 @@ def test_missing_rank_of_old_shards(tree: Any) -> None:
 def test_missing_stage(tree: Any) -> None:
     source = tree("stages")
     (source / "shards" / "mp_metadata_pp_rank_0.json").unlink()
-    assert "mp_metadata_pp_rank_0.json is missing: there are 1 stages, up to 1." in refused(source)
+    assert "mp_metadata_pp_rank_0.json is missing, though there is that of stage 1. Copy it" in refused(source)
 
 
 @pytest.mark.parametrize("name", ["plain", "pickled"])
@@ -114,7 +114,7 @@ def test_metadata_missing(name: str, tree: Any) -> None:
 def test_last_stage_missing(tree: Any) -> None:
     source = tree("stages")
     (source / "shards" / "mp_metadata_pp_rank_1.json").unlink()
-    assert "11 of the 21 tensors of LlamaForCausalLM are missing" in refused(source)
+    assert "11 of the 21 tensors of LlamaForCausalLM are missing. The files of a pipeline stage" in refused(source)
 
 
 def test_missing_tensor_of_xser(tree: Any) -> None:
@@ -153,8 +153,23 @@ def test_truncated_tensor(tree: Any) -> None:
 
 def test_not_a_torch_file(tree: Any) -> None:
     source = tree("plain")
-    (source / MODEL.format(0)).write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
-    assert "was not written by torch.save: it has 43 bytes" in refused(source)
+    (source / MODEL.format(0)).write_bytes(b"<html>")
+    assert "was not written by torch.save: it has 6 bytes" in refused(source)
+
+
+def test_pointer_of_git_lfs(tree: Any) -> None:
+    source = tree("plain")
+    (source / MODEL.format(1)).write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    assert refused(source).startswith(f"{source / MODEL.format(1)} is a pointer of Git LFS: run git lfs pull where ")
+
+
+@pytest.mark.parametrize("inside", ["shards/model", "shards/model/dp_rank_00_tp_rank_00_pp_rank_00.pt.tensors"])
+def test_folder_within(inside: str, tree: Any, tmp_path: Path) -> None:
+    """The nearest one that is something is named."""
+    source = tree("xser")
+    with pytest.raises(ExportError) as caught:
+        export_checkpoint(source / inside, tmp_path / "model")
+    assert f"holds no checkpoint itself, but {source / 'shards'} is model-parallel shards" in str(caught.value)
 
 
 # --- files that do not belong together
@@ -204,6 +219,16 @@ def test_adapter_that_was_never_trained(tmp_path: Path) -> None:
     generator.write_json(tmp_path / "source" / "adapter_config.json", generator.adapter_config(("q_proj",), "base"))
     export_checkpoint(tmp_path / "source", tmp_path / "adapter")
     assert differing(contents(tmp_path / "adapter"), state) == []
+
+
+def test_copies_that_are_not_numbers(tree: Any) -> None:
+    import torch
+
+    source = tree("plain")
+    content = torch.load(source / MODEL.format(1), weights_only=True)
+    content["model.norm.weight"][0] = float("nan")
+    torch.save(content, source / MODEL.format(1))
+    assert "_pp_rank_00.pt) because some values are NaN or infinite." in refused(source)
 
 
 def test_two_files_of_one_rank(tree: Any) -> None:

@@ -6,6 +6,7 @@ stochastic, or where the files are of two runs. Then it is the user who chooses,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,10 +77,12 @@ def settled(checkpoint: Checkpoint, choice: str | None, compared: Callable[[int]
 def _told(spreads: dict[str, tuple[Replicas, Spread]]) -> str:
     name, (worst, spread) = max(spreads.items(), key=lambda item: item[1][1].difference)
     where = f"{worst.copies[0].origin} and {worst.copies[1].origin}"
+    far = f"by {spread.difference:.3g}, where its largest value is {spread.largest:.3g}"
+    if not math.isfinite(spread.difference):
+        far = "because some values are NaN or infinite"
     return (
         f"{len(spreads)} tensor{'s have' if len(spreads) > 1 else ' has'} copies that should be equal and differ, "
-        f"most of all {name} ({len(worst.copies)} copies, such as in {where}) by {spread.difference:.3g}, where its "
-        f"largest value is {spread.largest:.3g}."
+        f"most of all {name} ({len(worst.copies)} copies, such as in {where}) {far}."
     )
 
 

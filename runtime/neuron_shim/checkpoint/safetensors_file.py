@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_shim.checkpoint.checksum import Checksum
 from neuron_shim.checkpoint.dtypes import bits_of
-from neuron_shim.checkpoint.errors import ExportError, check_is_file
+from neuron_shim.checkpoint.errors import ANEW, ExportError, check_is_file
 from neuron_shim.checkpoint.tensors import Tensor, read_range
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def read_header(path: Path) -> Header:
                 raise ExportError(f"{path} is not a safetensors file: it has {length} bytes and no valid header.")
             if 8 + announced > length:
                 raise ExportError(
-                    f"{path} is cut short: its header alone should have {announced} bytes, the file has {length}."
+                    f"{path} is cut short: its header alone should have {announced} bytes, the file has {length}. "
+                    f"{ANEW}"
                 )
             text = file.read(announced)
     except OSError as error:
@@ -104,7 +105,7 @@ def _check_layout(path: Path, entries: Sequence[Entry], data: int, length: int) 
             )
         position += entry.size
     if position > length:
-        raise ExportError(f"{path} is cut short: its header announces {position} bytes, the file has {length}.")
+        raise ExportError(f"{path} is cut short: its header announces {position} bytes, the file has {length}. {ANEW}")
     if position < length:
         raise ExportError(f"{path} has {length} bytes, but its header announces only {position}.")
 

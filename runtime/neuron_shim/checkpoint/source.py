@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuron_shim.checkpoint.errors import ExportError, check_is_file
+from neuron_shim.checkpoint.errors import ANEW, ExportError, check_is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,7 +81,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ExportError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
-        raise ExportError(f"{path} is no JSON, or was not written to its end: {error}.") from error
+        raise ExportError(f"{path} is no JSON, or was not written to its end: {error}. {ANEW}") from error
     if not isinstance(value, dict):
         raise ExportError(f"{path} holds no JSON object.")
     return value

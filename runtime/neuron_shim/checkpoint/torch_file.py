@@ -18,7 +18,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from neuron_shim.checkpoint.dtypes import TORCH_NAMES, bits_of
-from neuron_shim.checkpoint.errors import ExportError, check_is_file
+from neuron_shim.checkpoint.errors import ANEW, ExportError, check_is_file
 from neuron_shim.checkpoint.stored import Stored
 
 if TYPE_CHECKING:
@@ -137,9 +137,9 @@ def _no_zip(path: Path) -> str:
         first = file.read(4)
         length = file.seek(0, io.SEEK_END)
     if not length:
-        return f"{path} is empty: it was not written to its end, or the disk was full."
+        return f"{path} is empty: it was not written to its end, or the disk was full. {ANEW}"
     if first[:2] == b"PK":
-        return f"{path} is cut short or damaged: it has {length} bytes and no table of contents at its end."
+        return f"{path} is cut short or damaged: it has {length} bytes and no table of contents at its end. {ANEW}"
     if first[:1] == b"\x80":
         return f"{path} is a bare pickle, which may run code when it is opened. It is not opened."
     return f"{path} was not written by torch.save: it has {length} bytes and is no zip file."
@@ -228,7 +228,7 @@ class _Unpickler(pickle.Unpickler):
             if start + info.file_size > self._length:
                 raise ExportError(
                     f"{self._path} is cut short: {info.filename} ends at byte {start + info.file_size}, the file has "
-                    f"{self._length}."
+                    f"{self._length}. {ANEW}"
                 )
             self._records[key] = start, info.file_size
         return self._records[key]

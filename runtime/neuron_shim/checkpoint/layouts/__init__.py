@@ -14,6 +14,7 @@ A source is a folder (``Path``) or a model object.
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,12 +104,16 @@ def _unknown(source: Any) -> str:
             f"{source} has its weights in {pickled[0]}, a pickle, which may run code when it is opened. Load it with "
             f"from_pretrained, or with the tool that wrote it, and save it as safetensors."
         )
-    for folder in sorted(path for path in source.iterdir() if path.is_dir()):
+    around = [*sorted(path for path in source.iterdir() if path.is_dir()), *source.parents[:2]]
+    for folder in (folder for folder in around if os.access(folder, os.R_OK | os.X_OK)):
         inside = next((layout.NAME for layout in layouts() if layout.evidence(folder)), None)
         if inside is not None:
             return f"{source} holds no checkpoint itself, but {folder} is {inside}: name that."
-    known = ", ".join(layout.NAME for layout in layouts())
-    return f"{source} holds no checkpoint that is known here ({known}); found: {', '.join(names[:6]) or 'nothing'}."
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return (
+        f"{source} holds no checkpoint of transformers, PEFT, torch.distributed or Optimum Neuron that is known here; "
+        f"found: {', '.join(names[:6]) or 'nothing'}{more}."
+    )
 
 
 def small_files(

@@ -299,7 +299,8 @@ def _fitted(target: Target, wholes: Sequence[Whole], root: Path) -> Wholes:
     if missing := sorted(target.required - held):
         raise ExportError(
             f"{missing[0]} is in no file of {root}: {len(missing)} of the {len(target.required)} tensors of "
-            f"{target.kind} are missing."
+            f"{target.kind} are missing. The files of a pipeline stage are not there, or the config is of another "
+            f"model."
         )
     if strangers := [some for some in wholes if some.name not in shapes]:
         raise ExportError(

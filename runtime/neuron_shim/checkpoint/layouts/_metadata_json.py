@@ -169,7 +169,9 @@ def _by_stage(ranks: RanksFolder) -> tuple[list[Metadata], list[str]]:
     for number in range(len(paths)):
         if number not in paths:
             missing = ranks.folder / f"mp_metadata_pp_rank_{number}.json"
-            raise ExportError(f"{missing} is missing: there are {len(paths)} stages, up to {max(paths)}.")
+            raise ExportError(
+                f"{missing} is missing, though there is that of stage {max(paths)}. Copy it from where it was written."
+            )
         metadata = read_metadata(paths[number])
         if number and names.issuperset(metadata.cut):
             return found, [f"{metadata.path} was left over from an earlier run with more stages, and not used."]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+_COPY = "Copy it from where it was written, or take another checkpoint."
+
 
 @dataclass(frozen=True)
 class RankFile:
@@ -89,7 +91,7 @@ def ranks_of(files: Mapping[tuple[int, int], Path], stage: int, size: int, *, wh
             )
             if (rank, stage) in files:
                 missing = f"{files[rank, stage]} is missing"
-            raise ExportError(f"{missing}: there were {size} ranks ({why}).")
+            raise ExportError(f"{missing}: there were {size} ranks ({why}). {_COPY}")
     return [files[rank, stage] for rank in range(size)]
 
 
