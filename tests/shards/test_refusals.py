@@ -19,6 +19,7 @@ from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.export import export_checkpoint
 
 from . import generator, models
+from .files import Attack, change_json, cut, hostile, snapshot
 from .generator import Case
 from .tensors import contents, differing
 
@@ -49,14 +50,6 @@ def tree(trees: Path, tmp_path: Path) -> Callable[[str], Path]:
     return lambda name: Path(shutil.copytree(trees / name, tmp_path / "source"))
 
 
-def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
-    return {
-        str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
 def refused(source: Path, **settings: Any) -> str:
     destination = source.with_name("destination")
     before = snapshot(source)
@@ -67,17 +60,6 @@ def refused(source: Path, **settings: Any) -> str:
     assert [path.name for path in source.parent.iterdir() if "neuron-shim" in path.name] == []
     print(caught.value)
     return str(caught.value)
-
-
-def cut(path: Path, size: int) -> None:
-    with open(path, "rb+") as file:
-        file.truncate(size)
-
-
-def change_json(path: Path, change: Callable[[Any], None]) -> None:
-    value = json.loads(path.read_text(encoding="utf-8"))
-    change(value)
-    path.write_text(json.dumps(value), encoding="utf-8")
 
 
 # --- files that are missing or damaged
@@ -383,23 +365,6 @@ def test_no_config(tree: Any) -> None:
 
 
 # --- hostile files
-
-
-class Attack:
-    def __init__(self, function: Any, *arguments: Any) -> None:
-        self.call = (function, arguments)
-
-    def __reduce__(self) -> Any:
-        return self.call
-
-
-def hostile(path: Path, payload: bytes) -> None:
-    """Replace the description of the tensors in a file of torch.save."""
-    with zipfile.ZipFile(path) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in entries.items():
-            archive.writestr(name, payload if name.endswith("/data.pkl") else data)
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ def _split(stage: Stage, linears: FusedLinears, tail: str, parts: Sequence[Store
             raise ExportError(
                 f"{linears.module}.{linears.fused}.{tail} is {list(part.shape)} in {rank.path}, but {stage.metadata} "
                 f"makes it {sum(linears.rows)} rows ({' + '.join(map(str, linears.rows))}) over {size} ranks, "
-                f"{sum(linears.rows) / size:g} in each."
+                f"{sum(linears.rows) / size:g} in each: the metadata or the shard is of another run."
             )
     for index, name in enumerate(names):
         start, rows = sum(sizes[:index]), sizes[index]
