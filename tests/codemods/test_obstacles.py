@@ -135,7 +135,7 @@ def load():
 """
     after = migrate(text).text
     assert "import os" not in after
-    assert after.startswith("import torch\nfrom neuron_shim import configure\n")
+    assert after.startswith("import torch\n\n\ndef load():\n    from diffusers import StableDiffusionXLPipeline\n")
 
 
 def test_an_import_that_is_exported_is_told_of_and_not_erased() -> None:

@@ -599,10 +599,9 @@ else:
 device = os.environ["DEVICE"]
 if device == "xla":
     from diffusers import StableDiffusionPipeline
+    from neuron_shim import compile_static, neuron_device
 else:
     from diffusers import StableDiffusionPipeline
-
-from neuron_shim import compile_static, neuron_device
 
 if device == "xla":
     pipe = StableDiffusionPipeline.from_pretrained("a/b")

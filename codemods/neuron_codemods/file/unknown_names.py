@@ -23,7 +23,7 @@ RULE = Rule(
     name="unknown-name",
     summary="A name of optimum.neuron that is in none of its releases, or a use that cannot be followed.",
     url="https://huggingface.co/docs/optimum-neuron",
-    outcomes=(Outcome.MANUAL, Outcome.REVIEW, Outcome.REWRITTEN),
+    outcomes=(Outcome.MANUAL, Outcome.REWRITTEN),
 )
 
 
@@ -73,10 +73,7 @@ def _unused(module: Module, binding: Binding, alias: ast.alias) -> Change:
         message = f"Delete the import of {name}: the package does not install beside native PyTorch."
         return Change(Outcome.MANUAL, alias, message)
     message = f"The import of {name} is erased: nothing uses it."
-    if not isinstance(module.parent(binding.statement), ast.Try):
-        return Change(Outcome.REWRITTEN, alias, message, (EraseImport(binding),))
-    message += " The try around it does not tell any more whether Optimum Neuron is installed."
-    return Change(Outcome.REVIEW, alias, message, (EraseImport(binding),))
+    return Change(Outcome.REWRITTEN, alias, message, (EraseImport(binding),))
 
 
 def _unknown(name: str) -> str:

@@ -15,7 +15,7 @@ from neuron_codemods.imports.naming import (
     must_keep_name,
     why_wanted,
 )
-from neuron_codemods.imports.places import Use, first_import, last_import, uses_in
+from neuron_codemods.imports.places import Use, first_import, guard, last_import, optional_import, uses_in
 from neuron_codemods.imports.plan import Plan
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Use",
     "existing_import",
     "first_import",
+    "guard",
     "is_exported",
     "is_taken",
     "is_unused",
@@ -30,6 +31,7 @@ __all__ = [
     "left_over",
     "local_name",
     "must_keep_name",
+    "optional_import",
     "uses_in",
     "why_wanted",
 ]

@@ -91,6 +91,34 @@ def first_offset(uses: Collection[Use]) -> float:
     return min((use.offset for use in uses), default=math.inf)
 
 
+def guard(module: Module, statement: ast.stmt) -> ast.Try | ast.If | None:
+    """The ``try`` that handles the failure of an import, or the ``if`` that decides on it."""
+    above = module.parent(statement)
+    if isinstance(above, (ast.Try, ast.If)) and module.block(statement) is above.body:
+        return above if isinstance(above, ast.If) or above.handlers else None
+    return None
+
+
+def is_for_types(module: Module, statement: ast.stmt) -> bool:
+    """Whether an import is made for type checkers only."""
+    above = module.parent(statement)
+    return isinstance(above, ast.If) and module.resolve(above.test) == "typing.TYPE_CHECKING"
+
+
+def optional_import(module: Module) -> ast.stmt | None:
+    """The last import from Optimum Neuron that is run, if one guard or one function holds all of them."""
+    imports = {binding.statement for binding in module.neuron_bindings if not is_for_types(module, binding.statement)}
+    holders = {guard(module, statement) or _only_function(module, statement) for statement in imports}
+    if len(holders) != 1 or None in holders:
+        return None
+    return max(imports, key=lambda statement: statement.lineno)
+
+
+def _only_function(module: Module, statement: ast.stmt) -> ast.AST | None:
+    above = module.parent(statement)
+    return above if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+
+
 def only_imports(statement: ast.stmt) -> bool:
     """A ``try`` or ``if`` that is there for an import: an ``if`` that also runs something is not."""
     return (

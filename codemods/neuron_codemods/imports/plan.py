@@ -26,7 +26,7 @@ from neuron_codemods.imports.naming import (
     others,
     split,
 )
-from neuron_codemods.imports.places import Use
+from neuron_codemods.imports.places import Use, guard, is_for_types
 from neuron_codemods.imports.sites import Imported, Site, comments_of, imported, is_suppressed
 from neuron_codemods.imports.writing import Writer
 from neuron_codemods.module import Module
@@ -314,8 +314,40 @@ class Plan:
         first = min(top, key=lambda site: self.source.span(site.statement), default=None)
         if first is not None and all(self._is_above(first.statement, use) for use in uses):
             return [first]
+        guarded = self._guarded_site()
+        if guarded is not None and all(self._is_seen(guarded, use) for use in uses):
+            return [guarded]
         around = [self._site_around(use) for use in uses]
         return [site for site in dict.fromkeys(around) if site is not None] if all(around) else []
+
+    def _guarded_site(self) -> Site | None:
+        """The last import that changes, if one guard holds all of them, and nothing else gives their names a value.
+
+        What it guards is new code too, then, and an optional import stays one.
+        """
+        sites = [site for site in self.sites.values() if not is_for_types(self.module, site.statement)]
+        guards = {guard(self.module, site.statement) for site in sites}
+        if len(guards) != 1 or None in guards:
+            return None
+        bindings = (
+            binding
+            for site in sites
+            for alias in site.gone
+            for binding in self.module.scope(site.statement).bindings.get(alias.asname or alias.name, ())
+        )
+        if not all(binding.statement in self.sites or _is_nothing(binding) for binding in bindings):
+            return None
+        return max(sites, key=lambda site: site.statement.lineno)
+
+    def _is_seen(self, site: Site, use: Use) -> bool:
+        """Whether a use stands below the guard of an import, in the block in which that is."""
+        above = guard(self.module, site.statement)
+        assert above is not None
+        around = (node for node in (use.node, *self.module.ancestors(use.node)) if isinstance(node, ast.stmt))
+        if not any(self.module.block(node) is self.module.block(above) for node in around):
+            return False
+        is_later = self.module.function(use.node) is not self.module.function(above)
+        return is_later or self.source.span(above)[1] <= use.offset
 
     def _site_around(self, use: Use) -> Site | None:
         around = (node for node in (use.node, *self.module.ancestors(use.node)) if isinstance(node, ast.stmt))
@@ -332,6 +364,10 @@ class Plan:
     def _is_above(self, statement: ast.stmt, use: Use) -> bool:
         """Whether an import at the top of the file is made before new text is run; functions are run later."""
         return self.module.function(use.node) is not None or self.source.span(statement)[1] <= use.offset
+
+
+def _is_nothing(binding: Binding) -> bool:
+    return isinstance(binding.value, ast.Constant) and binding.value.value is None
 
 
 def _by_binding(

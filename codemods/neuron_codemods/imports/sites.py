@@ -47,6 +47,11 @@ class Site:
     """Texts of plain imports: ``transformers`` or ``transformers as m``."""
     gone: set[ast.alias] = field(default_factory=set)
 
+    @property
+    def is_emptied(self) -> bool:
+        """Whether nothing is left of the statement."""
+        return self.gone == set(self.statement.names) and not (self.fresh or self.modules)
+
 
 def imported(module: Module, native: str) -> Imported:
     """The import of a native object under the name that new code uses."""

@@ -174,7 +174,10 @@ class Writer:
             uses = outside_functions(self.module, chain(*(self.plain[name] for name in names)))
             others = None if is_standard else first_import(self.module, uses, of_library=False)
             first = others or first_import(self.module, uses)
-            if first is not None:
+            site = self.sites.get(first) if first is not None else None
+            if site is not None and site.is_emptied and self._is_alone(site.statement):
+                site.modules += names  # with a statement that goes, blank lines around it would
+            elif first is not None:
                 self.edits.append(statements.insert_before(self.module, first, lines))
             else:
                 self.edits += insert_at_top(self.module, lines)

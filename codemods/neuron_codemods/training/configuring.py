@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from neuron_codemods.edits import Change, InsertLines
-from neuron_codemods.imports import Use, first_import, last_import, local_name
+from neuron_codemods.imports import Use, first_import, last_import, local_name, optional_import
 from neuron_codemods.model import Case, Outcome, Rule
 from neuron_codemods.module import Module
 from neuron_codemods.training.parallel import loads, trains
@@ -36,18 +36,33 @@ def check(module: Module) -> Iterator[Change]:
 
 
 def configured(module: Module, calls: Sequence[ast.Call], what: str) -> Change:
-    """``configure()`` below the imports, above the first of these calls that the file itself makes."""
-    uses = [Use(module.source.span(call)[0], call) for call in calls if module.function(call) is None]
-    anchor = last_import(module, uses) or first_import(module, uses)
+    """``configure()`` below the imports, above the first of these calls that the file itself makes.
+
+    Where the imports from Optimum Neuron are optional, it is optional too.
+    """
     line = f"{local_name(module, CONFIGURE)}()"
-    if anchor is not None:
-        closing = () if _is_blank_below(module, anchor) else ("",)
-        edit = InsertLines(anchor, ("", line, *closing), after=True)
-    else:
+    uses = [Use(module.source.span(call)[0], call) for call in calls if module.function(call) is None]
+    optional = optional_import(module)
+    if optional is not None and not all(_is_made_after(module, call, optional) for call in calls):
+        optional = None
+    anchor = optional or last_import(module, uses) or first_import(module, uses)
+    if anchor is None:
         anchor = module.statement(min(calls, key=lambda call: call.lineno))
         edit = InsertLines(anchor, (line,))
+    elif _is_blank_below(module, anchor):
+        edit = InsertLines(anchor, ("", line), after=True)
+    else:
+        edit = InsertLines(anchor, (line,) if optional else ("", line, ""), after=True)
     message = f"configure() prepares the device before {what} is loaded."
     return Change(Outcome.REWRITTEN, anchor, message, (edit,), (CONFIGURE,))
+
+
+def _is_made_after(module: Module, call: ast.Call, statement: ast.stmt) -> bool:
+    """Whether a call is only made once a statement was run: in the same function, or anywhere if that has none."""
+    function = module.function(statement)
+    if function is None:
+        return module.function(call) is not None or call.lineno > statement.lineno
+    return function in module.ancestors(call)
 
 
 def _is_blank_below(module: Module, statement: ast.stmt) -> bool:

@@ -669,7 +669,9 @@ def test_a_model_that_only_a_function_imports_is_loaded_after_configure() -> Non
     return NeuronModelForCausalLM.from_pretrained("m", export=True)
 """
 
-    assert "    configure()\n    return AutoModelForCausalLM.from_pretrained(" in migrate(text).text
+    after = migrate(text).text
+    assert after.startswith("def load():\n    from neuron_shim import configure, neuron_device\n")
+    assert "\n\n    configure()\n\n    return AutoModelForCausalLM.from_pretrained(" in after
 
 
 def test_a_file_tells_the_folders_of_one_model_alone() -> None:

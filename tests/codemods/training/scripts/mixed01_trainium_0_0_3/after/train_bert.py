@@ -2,10 +2,6 @@
 # Fine-tunes BERT on a trn1.2xlarge. Needs optimum-neuron==0.0.3.
 import sys
 
-from neuron_shim import configure
-
-configure()
-
 
 def load_data(path, tokenizer, max_length=32):
     from datasets import load_dataset
@@ -18,7 +14,10 @@ def load_data(path, tokenizer, max_length=32):
 
 def main(model_id, path, out):
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, TrainingArguments
+    from neuron_shim import configure
     from transformers import Trainer
+
+    configure()
 
     tokenizer = AutoTokenizer.from_pretrained(model_id)
     model = AutoModelForSequenceClassification.from_pretrained(model_id, num_labels=3, dtype="float32")

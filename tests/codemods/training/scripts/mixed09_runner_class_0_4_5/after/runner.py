@@ -8,17 +8,15 @@ from datasets import load_dataset
 from transformers import AutoTokenizer, TrainerCallback, default_data_collator
 
 try:
+    from neuron_shim import configure, neuron_device, parallel_sizes
     from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+    from transformers.distributed import DistributedConfig
+    configure()
 except ImportError:
     Trainer = None
 
 if TYPE_CHECKING:
     pass
-
-from neuron_shim import configure, neuron_device, parallel_sizes
-from transformers.distributed import DistributedConfig
-
-configure()
 
 
 class LossLogger(TrainerCallback):
