@@ -111,7 +111,9 @@ def logging_dir(given: Given) -> Change:
         message = "logging_dir goes: TensorBoard alone read it, and report_to does not name it."
         return given.change(Outcome.REWRITTEN, message, given.remove())
     statement = given.module.statement(given.holder)
-    line = f'os.environ.setdefault("TENSORBOARD_LOGGING_DIR", {given.text})'
+    existing = given.module.import_at("os", given.holder)
+    os = existing.name if existing is not None else "os"
+    line = f'{os}.environ.setdefault("TENSORBOARD_LOGGING_DIR", {given.text})'
     message = "logging_dir is the environment variable TENSORBOARD_LOGGING_DIR."
     is_plain = "\n" not in given.text and "\r" not in given.text and not _is_old(given)
     if not is_plain or isinstance(statement, (ast.Return, ast.ClassDef)):

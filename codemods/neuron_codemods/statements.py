@@ -106,7 +106,12 @@ def insert_before(module: Module, statement: ast.stmt, lines: Sequence[str]) -> 
 
 
 def insert_right_before(module: Module, statement: ast.stmt, lines: Sequence[str]) -> Edit:
-    """Code that runs directly before a statement: above it, or on its line where it does not start that."""
+    """Code that runs directly before a statement: above it, or on its line where it does not start that.
+
+    What belongs before an ``elif`` stands above its ``if``.
+    """
+    while module.is_elif(statement):
+        statement = module.parent(statement)  # type: ignore[assignment]
     shares = first_line_statement(module, statement) is not statement
     parts = _simple_statements(lines) if shares else []
     if parts:

@@ -190,6 +190,7 @@ def test_insert_before(text: str, result: str, newline: str) -> None:
         ("a = 1; use(a)\n", "a = 1; new(a); use(a)\n"),
         ("for a in b: use(a)\n", "for a in b: new(a); use(a)\n"),
         ("a = 1\nuse(a)\n", "a = 1\nnew(a)\nuse(a)\n"),
+        ("if b: pass\nelif a: pass\nelif use(a): pass\n", "new(a)\nif b: pass\nelif a: pass\nelif use(a): pass\n"),
     ],
 )
 def test_code_stands_between_a_statement_and_what_runs_before_it(text: str, result: str) -> None:

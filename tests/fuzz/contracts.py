@@ -445,17 +445,18 @@ def _flakes(parts: Parts) -> dict[str, Counter[str]]:
 
     A name that a function binds itself is never that of an import outside: where it is used before it is bound, Python
     fails. pyflakes takes it for the import as long as there is one, and is not asked about it. Nor is it about strings
-    that a call is given: inside of an annotation (``x: Field("Trainer")``) it takes them for types, and they are data.
+    that a call is given: inside of an annotation (``x: Field("Trainer")``) it takes them for types, and they are data;
+    nor about a name in its own annotation (``x: x = 1``), which Python reads when the name is bound.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = checker.Checker(ast.parse(parts.source.text), "program.py", withDoctest=False)
     kinds: dict[str, Counter[str]] = {}
-    own, data = (Locals(parts), _given(parts)) if found.messages else (None, ())
+    own, wrong = (Locals(parts), _given(parts) | _own_annotations(parts)) if found.messages else (None, ())
     for message in found.messages:
         place = message.lineno, message.col
         is_undefined = own is not None and isinstance(message, messages.UndefinedName)
-        if is_undefined and (place in data or own.binds(str(message.message_args[0]), place)):
+        if is_undefined and (place in wrong or own.binds(str(message.message_args[0]), place)):
             continue
         named = isinstance(message, (messages.UndefinedName, messages.ImportStarUsage))
         said = str(message.message_args[0]) if named else message.message % message.message_args
@@ -468,6 +469,17 @@ def _given(parts: Parts) -> set[tuple[int, int]]:
     calls = (node for node in ast.walk(parts.source.tree) if isinstance(node, ast.Call))
     given = (inner for call in calls if not _TYPED.search(ast.unparse(call.func)) for inner in ast.walk(call))
     return {(inner.lineno, inner.col_offset) for inner in given if isinstance(inner, ast.Constant)}
+
+
+def _own_annotations(parts: Parts) -> set[tuple[int, int]]:
+    """Where names stand in the annotation of their own assignment."""
+    assigned = ((node, node.target) for node in parts.nodes if isinstance(node, ast.AnnAssign) and node.value)
+    names = ((target, inner) for node, target in assigned for inner in ast.walk(node.annotation))
+    return {(inner.lineno, inner.col_offset) for target, inner in names if _is_same_name(target, inner)}
+
+
+def _is_same_name(one: ast.AST, other: ast.AST) -> bool:
+    return isinstance(one, ast.Name) and isinstance(other, ast.Name) and one.id == other.id
 
 
 _TYPED = re.compile(r"\b(cast|assert_type|NewType|TypeVar|ForwardRef)$")

@@ -144,7 +144,10 @@ class Plan:
         """Whether a plain import stands at the top of the file, or will."""
         top = self.source.tree
         is_top = self.module.parent(site.statement) is top
-        above = [node for node in self.module.plain_imports.get(plain, ()) if node.lineno <= site.statement.lineno]
+        same = (binding for binding in self._changed if binding.qualified == plain.partition(" ")[0])
+        goes = {binding.statement for binding in same if self._goes(binding)}
+        imports = (node for node in self.module.plain_imports.get(plain, ()) if node not in goes)
+        above = [node for node in imports if node.lineno <= site.statement.lineno]
         if any(self.module.parent(node) is top for node in above) and (is_top or " as " not in plain):
             return True
         return is_top and any(

@@ -149,8 +149,8 @@ def _precision(module: Module, load: Load) -> Iterator[Change]:
             "bf16=True: the old optimizer kept fp32 master weights, natively half precision weights are updated as "
             "they are."
         )
-        text = f"{module.source.segment(found.value)} or {full}"
-        yield Change(Outcome.REVIEW, found, message, (*edits, replace_value(load.call, found, text)))
+        otherwise = Edit.insert(module.source.span(found.value)[1], f" or {full}")
+        yield Change(Outcome.REVIEW, found, message, (*edits, otherwise))
         return
     if not may_be_half(module, dtype) or load.is_lora or not load.is_trained or only_scores(module):
         if load.is_lora and load.is_trained and may_be_half(module, dtype):

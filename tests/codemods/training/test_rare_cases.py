@@ -41,6 +41,10 @@ PARSER = "parser = NeuronHfArgumentParser({})\n"
             "train()",
         ),
         (
+            "import os as system\n\nNeuronTrainingArguments('o', logging_dir='logs')\nprint(system)\n",
+            "system.environ.setdefault(\"TENSORBOARD_LOGGING_DIR\", 'logs')",
+        ),
+        (
             "import os\n\nif os.environ.get('NEURON_EXTRACT_GRAPHS_ONLY', '1'):\n    train()\n",
             "if os.environ.get('NEURON_EXTRACT_GRAPHS_ONLY', '1'):",
         ),
