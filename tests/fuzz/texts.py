@@ -173,8 +173,11 @@ def _beside(number: int, told: set[int], lines: Sequence[str]) -> bool:
 
 
 def _ends_kept(kind: str, text: str, migration: Migration) -> Iterator[Violation]:
-    """Line ends, a byte order mark and a comment that keeps all rules away do what they say."""
-    if "\r" not in text and "\n" in text and not _has_unread(migration):
+    """Line ends, a byte order mark and a comment that keeps all rules away do what they say.
+
+    How far a text is read that no tool can read may depend on its line ends.
+    """
+    if "\r" not in text and "\n" in text and not _has_unread(migration) and _is_valid(kind, text):
         try:
             other = migrate_text(kind, text.replace("\n", "\r\n")).text
         except Exception as error:
@@ -189,7 +192,7 @@ def _ends_kept(kind: str, text: str, migration: Migration) -> Iterator[Violation
 
 
 def _has_unread(migration: Migration) -> bool:
-    """Whether a part could not be read: how far that goes may depend on the line ends."""
+    """Whether a part could not be read."""
     return any(finding.code == "NM007" for finding in migration.findings)
 
 

@@ -38,6 +38,7 @@ for 512."""
 
 OLD_NAMES = {
     "activation_checkpointing": "gradient_checkpointing",
+    "max_length": "max_seq_length",
     "per_device_train_batch_size": "per_gpu_train_batch_size",
     "per_device_eval_batch_size": "per_gpu_eval_batch_size",
 }

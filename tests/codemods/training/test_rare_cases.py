@@ -76,6 +76,11 @@ def test_rewritten(before: str, after: str) -> None:
     assert after in migrate(HEAD + before).text.splitlines()
 
 
+def test_a_length_that_is_given_under_its_old_name_is_not_spelled_out() -> None:
+    before = "from optimum.neuron import NeuronORPOConfig\n\nNeuronORPOConfig('o', max_seq_length=256)\n"
+    assert migrate(before).text.count("max_length=") == 1
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
