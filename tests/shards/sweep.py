@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from .generator import Case
 
 # Key/value heads of the models with 8 query heads, and the multipliers that fit them on so many ranks.
-GROUPED = ((2, 4, (None, 2)), (2, 8, (None, 4)), (4, 8, (None, 2)), (1, 2, (None,)), (1, 4, (None,)), (1, 8, (None,)))
+GROUPED = (
+    (2, 4, (None, 2, 4)),
+    (2, 8, (None, 4)),
+    (4, 8, (None, 2)),
+    (1, 2, (None,)),
+    (1, 4, (None,)),
+    (1, 8, (None,)),
+)
 DECODER_TARGETS = {
     "all": ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
     "attention": ("q_proj", "k_proj", "v_proj", "o_proj"),
@@ -63,12 +71,10 @@ def in_json() -> Iterator[Run]:
             for pp in (1, 2):
                 if pp == 2 and kind in ("llama_tied", "qwen3"):
                     continue  # ties across stages are refused
-                for fuse in (False, True):
-                    # Plain or xser is the same for all models, and tried with both for Llama.
-                    for xser in (False, True) if kind == "llama" else (fuse,):
-                        yield Run(kind, kv_heads, Case("json", tp, pp, multiplier, fuse, xser))
-                        if kind in ("llama", "llama_tied") and pp == 1:  # all that 0.2.0 had
-                            yield Run(kind, kv_heads, Case("json0", tp, pp, multiplier, fuse, xser))
+                for fuse, xser in itertools.product((False, True), repeat=2):
+                    yield Run(kind, kv_heads, Case("json", tp, pp, multiplier, fuse, xser))
+                    if kind in ("llama", "llama_tied") and pp == 1:  # all that 0.2.0 had
+                        yield Run(kind, kv_heads, Case("json0", tp, pp, multiplier, fuse, xser))
 
 
 def before_0_2() -> Iterator[Run]:
@@ -82,8 +88,8 @@ def before_0_2() -> Iterator[Run]:
                 if (multiplier and not multiplied) or (layout in ("flat", "ppflat") and tp > kv_heads):
                     continue
                 for pp in (1, 2) if kind in ("llama", "mistral") and layout not in ("flat", "ppflat") else (1,):
-                    both = layout.startswith("pt") and kind == "llama"
-                    for xser in (False, True) if both else (not layout.startswith(("flat", "ppflat", "dir")),):
+                    # Before 0.0.22 the release decided.
+                    for xser in (False, True) if layout.startswith("pt") else (layout.startswith("tpxser"),):
                         yield Run(kind, kv_heads, Case(layout, tp, pp, multiplier, False, xser))
 
 
@@ -92,7 +98,7 @@ def adapters() -> Iterator[Run]:
     for kind, kv_heads in (*kinds, ("granite", 2)):
         for tp, multiplier in spreads(kv_heads):
             for name in DECODER_TARGETS if kind == "llama" else ("all", "query_value"):
-                for pp, fuse, xser in ((1, False, True), (1, True, False), (2, False, False), (2, True, True)):
+                for pp, fuse, xser in itertools.product((1, 2), (False, True), (False, True)):
                     yield Run(kind, kv_heads, Case("json", tp, pp, multiplier, fuse, xser, name))
     for layout in ("pt", "pt_fq"):  # refused there where key/value heads are multiplied
         for tp in (1, 2, 4):
