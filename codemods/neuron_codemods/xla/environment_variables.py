@@ -32,6 +32,8 @@ RULE = Rule(
 _ENVIRONMENT = frozenset({"os.environ", "os.environb"})
 _WRITES = frozenset({"os.environ.setdefault", "os.environ.pop", "os.putenv", "os.unsetenv", "os.environ.__setitem__"})
 _READS = frozenset({"os.environ.get", "os.getenv"})
+_OF_A_PROCESS = frozenset({"env", "env_vars", "environment"})
+"""Keywords that give a process its variables: of subprocess, of Ray, of launchers in the cloud."""
 _PRECOMPILATION = frozenset({"NEURON_EXTRACT_GRAPHS_ONLY", "NEURON_PARALLEL_COMPILE"})
 """What another rule (NM124) folds where they are read."""
 _CORES = "NEURON_RT_NUM_CORES"
@@ -108,12 +110,31 @@ def _is_copy(module: Module, node: ast.expr) -> bool:
     binding = module.binding(node)
     value = binding.value if binding is not None else None
     if isinstance(value, ast.Dict):
-        return any(
-            key is None and _is_environment(module, item) for key, item in zip(value.keys, value.values, strict=True)
-        )
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict":
-        return any(_is_environment(module, item) for item in value.args)
-    return isinstance(value, ast.Call) and module.resolve(value.func) == "os.environ.copy"
+        return _is_copied_into(module, value)
+    return isinstance(value, ast.Call) and (
+        _is_copied_by(module, value) or module.resolve(value.func) == "os.environ.copy"
+    )
+
+
+def _is_copied_into(module: Module, mapping: ast.Dict) -> bool:
+    """``{**os.environ}``."""
+    return any(
+        key is None and _is_environment(module, item) for key, item in zip(mapping.keys, mapping.values, strict=True)
+    )
+
+
+def _is_copied_by(module: Module, call: ast.Call) -> bool:
+    """``dict(os.environ)``."""
+    is_mapping = isinstance(call.func, ast.Name) and call.func.id == "dict"
+    return is_mapping and any(_is_environment(module, item) for item in call.args)
+
+
+def _updates(module: Module, call: ast.Call) -> bool:
+    """Whether what a call is given becomes variables, of this process or of one that it starts."""
+    function = call.func
+    if isinstance(function, ast.Attribute) and function.attr == "update":
+        return _is_environment(module, function.value) or _is_copy(module, function.value)
+    return _is_copied_by(module, call)
 
 
 def _subscript(module: Module, node: ast.Subscript) -> tuple[str, ast.stmt | None, ast.expr | None]:
@@ -133,20 +154,17 @@ def _is_update(module: Module, mapping: ast.Dict) -> bool:
     above = module.parent(mapping)
     if isinstance(above, ast.AugAssign) and isinstance(above.op, ast.BitOr):
         return module.resolve(above.target) in _ENVIRONMENT
-    if any(
-        key is None and module.resolve(value) in _ENVIRONMENT
-        for key, value in zip(mapping.keys, mapping.values, strict=True)
-    ):
+    if _is_copied_into(module, mapping):
         return True
-    return isinstance(above, ast.Call) and module.resolve(above.func) == "os.environ.update"
+    if isinstance(above, ast.keyword):
+        return above.arg in _OF_A_PROCESS
+    return isinstance(above, ast.Call) and _updates(module, above)
 
 
 def _keywords(module: Module) -> Iterator[Change]:
-    """``os.environ.update(XLA_USE_BF16="1")``."""
+    """``os.environ.update(XLA_USE_BF16="1")``, ``dict(os.environ, XLA_USE_BF16="1")``."""
     for call in module.calls:
-        if module.resolve(call.func) != "os.environ.update":
-            continue
-        for item in call.keywords:
+        for item in call.keywords if _updates(module, call) else ():
             row = variable(item.arg) if item.arg else None
             if row is None or row.is_kept or not item.arg:
                 continue
@@ -295,6 +313,41 @@ def _adds_nothing(module: Module, value: ast.expr | None) -> bool:
 
 
 CASES = (
+    Case(
+        "the environment of another process",
+        """import os
+import subprocess
+
+from optimum.neuron import NeuronTrainer
+
+env = dict(os.environ, NEURON_CC_FLAGS="-O1", XLA_DOWNCAST_BF16="0", NEURON_FUSE_SOFTMAX="1")
+env.update({"PJRT_DEVICE": "NEURON", "PATH": "/bin"})
+env.update(XLA_IR_DEBUG="1")
+subprocess.run(["torchrun", "train.py"], env=env)
+subprocess.run(["torchrun", "train.py"], env={"NEURON_COMPILE_CACHE_URL": "/cache", "NEURON_FUSE_SOFTMAX": "1"})
+""",
+        """import os
+import subprocess
+
+from optimum.neuron import NeuronTrainer
+
+env = dict(os.environ, NEURON_CC_FLAGS="-O1")
+env.update({"PATH": "/bin"})
+subprocess.run(["torchrun", "train.py"], env=env)
+subprocess.run(["torchrun", "train.py"], env={"TORCH_NEURONX_NEFF_CACHE_DIR": "/cache"})
+""",
+    ),
+    Case(
+        "mappings that are of no process",
+        """import os
+
+from optimum.neuron import NeuronTrainer
+
+names = {"XLA_USE_BF16": "1"}
+names.update(XLA_USE_BF16="0")
+print(dict(names, XLA_USE_BF16="1"), names)
+""",
+    ),
     Case(
         "a launcher that imports nothing of Neuron",
         """import os
