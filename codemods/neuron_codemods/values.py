@@ -494,3 +494,14 @@ def _is_self(module: Module, name: str, first: Scope, second: Scope | None) -> b
             return False
         owners.append(module.parent(function) if function.args.args[:1] == [node] else None)
     return owners[0] is owners[1] and isinstance(owners[0], ast.ClassDef)
+
+
+def is_asked_for(module: Module, node: ast.AST) -> bool:
+    """Whether nothing but the presence of a thing is asked: ``x is None``, ``not x``, ``if x:``."""
+    above = module.parent(node)
+    if isinstance(above, ast.Compare):
+        sides = (above.left, *above.comparators)
+        return len(sides) == 2 and any(isinstance(side, ast.Constant) and side.value is None for side in sides)
+    if isinstance(above, ast.UnaryOp):
+        return isinstance(above.op, ast.Not)
+    return isinstance(above, (ast.If, ast.IfExp, ast.Assert)) and above.test is node

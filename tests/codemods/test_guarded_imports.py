@@ -125,3 +125,36 @@ def test_a_machine_without_the_shim_does_without(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "if NAME is None:\n        raise ImportError",
+        "if None is not NAME:\n        print(1)",
+        "if not NAME:\n        return",
+        "assert NAME",
+        "print('Neuron' if NAME else 'none')",
+    ],
+)
+@pytest.mark.parametrize("name", ["NeuronModelForCausalLM", "NeuronStableDiffusionPipeline"])
+def test_a_class_that_may_be_missing_is_rewritten_where_that_is_asked(asked: str, name: str) -> None:
+    text = f"""try:
+    from optimum.neuron import {name}
+except ImportError:
+    {name} = None
+
+
+def load():
+    {asked.replace("NAME", name)}
+    return {name}.from_pretrained("m", export=True, height=8, width=8, batch_size=1, sequence_length=64)
+"""
+    after = migrate(text).text
+    assert name not in after.replace(name.removeprefix("Neuron"), "")
+    assert "decided at run time" not in after
+    assert ast.parse(after)
+
+
+def test_a_class_that_is_compared_with_another_is_not() -> None:
+    text = f"{IMPORT}\nprint(NeuronModelForCausalLM is object, -NeuronModelForCausalLM)\n"
+    assert "TODO(neuron-migrate NM201)" in migrate(text).text

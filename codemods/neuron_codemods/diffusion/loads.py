@@ -27,7 +27,7 @@ from neuron_codemods.folder_guards import emptied, unguarded
 from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import attributes, imported, star_uses
 from neuron_codemods.scopes import Binding
-from neuron_codemods.values import UNKNOWN, is_neuron, literal
+from neuron_codemods.values import UNKNOWN, is_asked_for, is_neuron, literal
 
 BASE = "diffusers.DiffusionPipeline"
 LOADERS = ("from_pretrained", "from_pipe")
@@ -230,7 +230,7 @@ def loading_call(module: Module, node: ast.expr) -> ast.Call | None:
 
 def _is_type(module: Module, node: ast.expr) -> bool:
     """Whether a class stands for its type only: an annotation, ``isinstance``, or a name that is followed."""
-    if _alias(module, node) is not None or not module.is_placed(node):
+    if _alias(module, node) is not None or not module.is_placed(node) or is_asked_for(module, node):
         return True
     below: ast.AST = node
     above = module.parent(node)

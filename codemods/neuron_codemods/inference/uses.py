@@ -12,6 +12,7 @@ from neuron_codemods.inference.loads import CONFIG_MAKERS, LOADERS, Problem, is_
 from neuron_codemods.module import Module, once
 from neuron_codemods.renaming import attributes, imported, star_uses
 from neuron_codemods.scopes import Binding
+from neuron_codemods.values import is_asked_for
 
 _CHECKS = frozenset({"isinstance", "issubclass"})
 
@@ -92,7 +93,7 @@ def _problem(module: Module, symbol: Symbol, use: ast.AST, by_call: dict) -> Pro
         return Problem(
             use, f"derive the class from {symbol.native} and delete what it overrides for the compiled model."
         )
-    if _is_check(module, use) or _is_annotation(module, use):
+    if _is_check(module, use) or _is_annotation(module, use) or is_asked_for(module, use):
         return None
     return Problem(
         use,
