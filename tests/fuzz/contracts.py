@@ -406,7 +406,10 @@ def _flaked(before: Parts, after: Parts) -> Iterator[Violation]:
     an old call is gone: that is for the person to tidy. What is written anew is used; only an import that the names of
     functions hide was never used, whatever pyflakes thought.
     """
-    old, new = _flakes(before), _flakes(after)
+    try:
+        old, new = _flakes(before), _flakes(after)
+    except AttributeError:
+        return  # pyflakes itself fails at (__all__ := [])
     unknown, left = _unknown(old), _unknown(new)
     fresh = Counter({name: count for name, count in new.get("UndefinedName", {}).items() if name not in unknown})
     if fresh.total() > (unknown - left).total() and not _uses_above_imports(before):

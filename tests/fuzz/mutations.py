@@ -6,6 +6,7 @@ import ast
 import itertools
 import random
 import re
+import textwrap
 from collections.abc import Iterator
 
 from neuron_codemods.source import Source, Text, parse_module
@@ -529,6 +530,59 @@ def asynchronous(text: str, rng: random.Random) -> str:
     return text[:start] + "async " + text[start:]
 
 
+def as_main(text: str, rng: random.Random) -> str:
+    """All but the imports at the top in a function that the end of the program calls."""
+    parts = pieces.chunks(text)
+    first = next((index for index, part in enumerate(parts) if not _only_imports(part)), len(parts))
+    body = _indented("".join(parts[first:]), "    ")
+    head = rng.choice(("def main():", "def main(argv=None) -> None:", "async def main():", "def main(index):"))
+    call = {"async def main():": "asyncio.run(main())", "def main(index):": "xmp.spawn(main)"}.get(head, "main()")
+    return "".join(parts[:first]) + f'\n\n{head}\n{body}\n\nif __name__ == "__main__":\n    {call}\n'
+
+
+def _only_imports(text: str) -> bool:
+    tree = tree_of(text)
+    return tree is not None and all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in tree.body)
+
+
+def splat_arguments(text: str, rng: random.Random) -> str:
+    """Some keywords of a call in a mapping above its statement."""
+    source = Source(text)
+    statements = [node for node in ast.walk(source.tree) if isinstance(node, (ast.Assign, ast.Expr, ast.Return))]
+    statement = rng.choice(statements)
+    call = rng.choice([node for node in ast.walk(statement) if isinstance(node, ast.Call) and node.keywords])
+    moved = [item for item in call.keywords if item.arg is not None and rng.random() < 0.7]
+    left = [source.segment(item) for item in (*call.args, *call.keywords) if item not in moved]
+    pairs = [(item.arg, source.segment(item.value)) for item in moved]
+    literal = "{" + ", ".join(f'"{name}": {value}' for name, value in pairs) + "}"
+    words = "dict(" + ", ".join(f"{name}={value}" for name, value in pairs) + ")"
+    later = "{}\n" + "".join(f'options["{name}"] = {value}\n' for name, value in pairs)
+    start = source.line_start(source.span(statement)[0])
+    indentation = source.indentation(start)
+    above = textwrap.indent(f"options = {rng.choice((literal, words, later))}".rstrip("\n") + "\n", indentation)
+    changed = _put(source, call, f"{source.segment(call.func)}({', '.join([*left, '**options'])})")
+    return changed[:start] + above + changed[start:]
+
+
+_OF_PROCESSES = (
+    ("import torch_xla.core.xla_model as xm", "xm.get_ordinal()"),
+    ("import torch_xla.core.xla_model as xm", "xm.xrt_world_size()"),
+    ("import torch_xla.core.xla_model as xm", 'f"{xm.get_ordinal()}"'),
+    ("import torch_xla.runtime as xr", "xr.world_size()"),
+    ("import os", 'os.environ.get("NEURON_RT_NUM_CORES", 2)'),
+    ("import os", 'int(os.environ["WORLD_SIZE"])'),
+    ("import os as system", 'system.path.join("out", "x")'),
+)
+
+
+def of_process(text: str, rng: random.Random) -> str:
+    """A value that tells the processes apart, in the place of a constant."""
+    source = Source(text)
+    node = rng.choice([node for node in ast.walk(source.tree) if isinstance(node, ast.Constant)])
+    line, value = rng.choice(_OF_PROCESSES)
+    return f"{line}\n{_put(source, node, value)}"
+
+
 def leave_out_line(text: str, rng: random.Random) -> str:
     lines = Text(text).lines
     del lines[rng.randrange(len(lines))]
@@ -565,4 +619,7 @@ ALL = (
     join_lines,
     splice,
     asynchronous,
+    as_main,
+    splat_arguments,
+    of_process,
 )

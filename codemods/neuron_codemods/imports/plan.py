@@ -255,7 +255,7 @@ class Plan:
         own = [binding for binding in bindings if self.module.function(binding.statement) is function]
         sites = (self.sites.get(binding.statement) for binding in own)
         return bool(own) and all(
-            site is not None and binding.node in site.gone and name not in {item.local for item in site.fresh}
+            site is not None and binding.node in site.gone and name not in site.names
             for site, binding in zip(sites, own, strict=True)
         )
 

@@ -48,6 +48,12 @@ class Site:
     gone: set[ast.alias] = field(default_factory=set)
 
     @property
+    def names(self) -> set[str]:
+        """The names that the new imports bind."""
+        roots = {text.rpartition(" as ")[2].partition(".")[0] for text in self.modules}
+        return {item.local for item in self.fresh} | roots
+
+    @property
     def is_emptied(self) -> bool:
         """Whether nothing is left of the statement."""
         return self.gone == set(self.statement.names) and not (self.fresh or self.modules)
