@@ -20,6 +20,7 @@ def _settings(kind: str, kv_heads: int) -> tuple[str, dict[str, Any]]:
         "llama_tied": ("LlamaForCausalLM", {**decoder, "tie_word_embeddings": True}),
         "llama_biased": ("LlamaForCausalLM", {**decoder, "attention_bias": True}),
         "qwen3": ("Qwen3ForCausalLM", {**decoder, "tie_word_embeddings": True}),
+        "llama_twelve": ("LlamaForCausalLM", {**decoder, "num_attention_heads": 12, "hidden_size": 48}),
         "llama_odd": ("LlamaForCausalLM", {**decoder, "vocab_size": 61}),
         "qwen3_wide": ("Qwen3ForCausalLM", {**decoder, "head_dim": 8}),
         "granite": (
@@ -98,5 +99,5 @@ def described(kind: str, kv_heads: int = 8) -> Model:
     buffers = {}
     if kind == "llama":
         buffers = {f"model.layers.{n}.self_attn.rotary_emb.inv_freq": torch.ones(2) for n in range(2)}
-    short = re.sub("_(tied|biased|odd|wide)$", "", kind)
+    short = re.sub("_(tied|biased|twelve|odd|wide)$", "", kind)
     return Model(short, state, config, ties, buffers)

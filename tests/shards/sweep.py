@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .generator import Case
 
-# Key/value heads of the models with 8 query heads, and the multipliers that fit them on so many ranks.
+# Key/value heads (6 of 12 query heads, else of 8), ranks, and the multipliers that fit them on so many.
 GROUPED = (
     (2, 4, (None, 2, 4)),
     (2, 8, (None, 4)),
@@ -16,6 +16,8 @@ GROUPED = (
     (1, 2, (None,)),
     (1, 4, (None,)),
     (1, 8, (None,)),
+    (6, 4, (2,)),
+    (6, 8, ()),
 )
 DECODER_TARGETS = {
     "all": ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
@@ -63,7 +65,14 @@ def spreads(kv_heads: int) -> Iterator[tuple[int, int | None]]:
 def in_json() -> Iterator[Run]:
     kinds = (
         *(("llama", heads) for heads in (8, 4, 2, 1)),
-        *(("llama_tied", 4), ("llama_biased", 2), ("llama_biased", 8), ("qwen3", 2), ("qwen3", 8)),
+        *(
+            ("llama_tied", 4),
+            ("llama_biased", 2),
+            ("llama_biased", 8),
+            ("llama_twelve", 6),
+            ("qwen3", 2),
+            ("qwen3", 8),
+        ),
         *(("qwen3_wide", 2), ("qwen3_wide", 8), ("granite", 2), ("granite", 8)),
     )
     for kind, kv_heads in kinds:
@@ -95,7 +104,7 @@ def before_0_2() -> Iterator[Run]:
 
 def adapters() -> Iterator[Run]:
     kinds = (*(("llama", heads) for heads in (8, 4, 2, 1)), ("llama_tied", 4), ("qwen3", 2), ("qwen3_wide", 2))
-    for kind, kv_heads in (*kinds, ("granite", 2)):
+    for kind, kv_heads in (*kinds, ("granite", 2), ("llama_twelve", 6)):
         for tp, multiplier in spreads(kv_heads):
             for name in DECODER_TARGETS if kind == "llama" else ("all", "query_value"):
                 for pp, fuse, xser in itertools.product((1, 2), (False, True), (False, True)):
