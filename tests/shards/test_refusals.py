@@ -145,15 +145,6 @@ def test_pointer_of_git_lfs(tree: Any) -> None:
     assert refused(source).startswith(f"{source / MODEL.format(1)} is a pointer of Git LFS: run git lfs pull where ")
 
 
-@pytest.mark.parametrize("inside", ["shards/model", "shards/model/dp_rank_00_tp_rank_00_pp_rank_00.pt.tensors"])
-def test_folder_within(inside: str, tree: Any, tmp_path: Path) -> None:
-    """The nearest one that is something is named."""
-    source = tree("xser")
-    with pytest.raises(ExportError) as caught:
-        export_checkpoint(source / inside, tmp_path / "model")
-    assert f"holds no checkpoint itself, but {source / 'shards'} is model-parallel shards" in str(caught.value)
-
-
 # --- files that do not belong together
 
 

@@ -14,7 +14,6 @@ A source is a folder (``Path``) or a model object.
 from __future__ import annotations
 
 import importlib
-import os
 import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,8 +103,7 @@ def _unknown(source: Any) -> str:
             f"{source} has its weights in {pickled[0]}, a pickle, which may run code when it is opened. Load it with "
             f"from_pretrained, or with the tool that wrote it, and save it as safetensors."
         )
-    around = [*sorted(path for path in source.iterdir() if path.is_dir()), *source.parents[:2]]
-    for folder in (folder for folder in around if os.access(folder, os.R_OK | os.X_OK)):
+    for folder in sorted(path for path in source.iterdir() if path.is_dir()):
         inside = next((layout.NAME for layout in layouts() if layout.evidence(folder)), None)
         if inside is not None:
             return f"{source} holds no checkpoint itself, but {folder} is {inside}: name that."
