@@ -36,6 +36,7 @@ CASES = {
     "llama": (2, Case("json", tp=8, pp=2, multiplier=4, fuse_qkv=True)),
     "llama_tied": (4, Case("json0", tp=2)),
     "llama_biased": (2, Case("pt_fq", tp=4)),
+    "llama_twelve": (6, Case("json", tp=4, multiplier=2, xser=False)),
     "llama_odd": (8, Case("pt", tp=4)),
     "qwen3": (2, Case("json", tp=4)),
     "qwen3_wide": (2, Case("json", tp=8, pp=2, fuse_qkv=True)),
