@@ -227,6 +227,19 @@ def test_two_layouts_in_one_folder(tree: Any, trees: Path) -> None:
     assert "two checkpoints are mixed in one folder" in refused(source)
 
 
+def test_tensor_that_nothing_names(tree: Any) -> None:
+    import torch
+
+    source = tree("stages")
+    for path in sorted((source / "shards" / "model").glob("*.pt")):
+        torch.save({**torch.load(path, weights_only=True), "value_head.weight": torch.ones(1, 32)}, path)
+    report = export_checkpoint(source, source.with_name("destination"))
+    assert report is not None
+    assert report.notes[1] == (
+        "Left out, because neither mp_metadata_pp_rank_0.json nor the model has them: value_head.weight."
+    )
+
+
 def test_metadata_against_shapes(tree: Any) -> None:
     source = tree("plain")
 

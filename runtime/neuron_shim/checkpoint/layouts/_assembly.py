@@ -64,12 +64,12 @@ def whole_model(
         why = f"{target.kind} has no such parameters"
         if target.model is None:
             why = f"{stages[0].metadata.name} does not say how they were cut"
-        notes = [*notes, f"Left out, because {why}: {_some(dropped)}."]
+        notes = [*notes, f"Left out, because {why}: {some_of(dropped)}."]
     wholes = _unique(stages, target)
     overruled = [some.name for some in wholes if some.overruled]
     if overruled:
         said = stages[0].metadata.name
-        notes = [*notes, f"Joined as the shapes of the model ask, not as {said} says: {_some(overruled)}."]
+        notes = [*notes, f"Joined as the shapes of the model ask, not as {said} says: {some_of(overruled)}."]
     return model_of(layout, root, wholes, target, request, notes)
 
 
@@ -183,7 +183,8 @@ def _check_against_base(some: Whole, base: Mapping[str, tuple[int, ...]]) -> Non
         )
 
 
-def _some(names: Sequence[str]) -> str:
+def some_of(names: Sequence[str]) -> str:
+    """The first three of them, and how many more there are."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

@@ -17,7 +17,7 @@ from neuron_shim.checkpoint.layouts._names import in_files
 from neuron_shim.checkpoint.source import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping, Sequence
     from pathlib import Path
 
     from neuron_shim.checkpoint.layouts._shards_folder import RanksFolder
@@ -159,6 +159,13 @@ def stages_of(ranks: RanksFolder, *, partial: bool = False) -> tuple[list[Stage]
             )
         stages.append(Stage(files, names, some.cut, some.path, some.attention, some.fused))
     return stages, [*notes, *ranks.notes()]
+
+
+def tensors_without_metadata(stages: Sequence[Stage], known: Container[str]) -> list[str]:
+    """Tensors in the files that no stage names: a person put them there. Those of other stages are in every file."""
+    named = {name for stage in stages for name in stage.cut}
+    held = {in_files(name) for stage in stages for name in stage.ranks[0].names}
+    return sorted(name for name in held - named if name not in known)
 
 
 def _by_stage(ranks: RanksFolder) -> tuple[list[Metadata], list[str]]:

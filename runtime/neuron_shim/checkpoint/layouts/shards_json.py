@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_shim.checkpoint.errors import ExportError
 from neuron_shim.checkpoint.layouts import Request, config_of
-from neuron_shim.checkpoint.layouts._assembly import whole_model
-from neuron_shim.checkpoint.layouts._metadata_json import metadata_in, stages_of
+from neuron_shim.checkpoint.layouts._assembly import some_of, whole_model
+from neuron_shim.checkpoint.layouts._metadata_json import metadata_in, stages_of, tensors_without_metadata
 from neuron_shim.checkpoint.layouts._optimizer import OPTIMIZER, in_folder, optimizer_of
 from neuron_shim.checkpoint.layouts._shards_folder import MODEL, SHARDS, opened, pickled_metadata_in, root_of
 from neuron_shim.checkpoint.layouts._target import target_of
@@ -43,5 +43,9 @@ def open_checkpoint(source: Path, request: Request) -> Checkpoint:
         )
     stages, notes = stages_of(ranks)
     target = target_of(config_of(root, request))
+    if unnamed := tensors_without_metadata(stages, target.shapes):
+        notes.append(
+            f"Left out, because neither {stages[0].metadata.name} nor the model has them: {some_of(unnamed)}."
+        )
     checkpoint = whole_model(NAME, root, stages, target, request, notes)
     return optimizer_of(checkpoint, root, stages, target, in_folder(ranks.folder / OPTIMIZER))
