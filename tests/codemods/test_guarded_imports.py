@@ -104,6 +104,33 @@ def run():
     assert "\nconfigure()\n" in migrate(text).text
 
 
+def test_training_that_goes_on_without_a_guard_is_prepared_in_any_case() -> None:
+    text = """import sys
+
+from transformers import AutoModelForCausalLM
+
+if len(sys.argv) > 1:
+    from optimum.neuron import NeuronTrainer
+
+model = AutoModelForCausalLM.from_pretrained("m")
+"""
+    after = migrate(text).text
+    assert "\nconfigure()\n" in after
+    assert after.index("import configure\n") < after.index("configure()")
+
+
+def test_a_new_import_never_stands_below_its_use_in_a_guard() -> None:
+    text = """import sys
+
+if len(sys.argv) > 1:
+    import torch_xla.core.xla_model as xm
+    from optimum.neuron.distributed import parallel_layers
+    device = xm.xla_device()
+"""
+    after = migrate(text).text
+    assert after.index("import neuron_device\n") < after.index("neuron_device()")
+
+
 def test_in_a_function_it_is_that_functions() -> None:
     text = f"""def load(name):
     try:

@@ -64,8 +64,9 @@ def last_import(module: Module, before: Collection[Use] = ()) -> ast.stmt | None
     """
     found: ast.stmt | None = None
     first_use = first_offset(before)
+    holders = {above for use in before for above in module.ancestors(use.node)}
     for statement in module.source.tree.body:
-        if end_of_lines(module, statement) > first_use:  # it holds the use or shares a line with it, or stands below
+        if statement in holders or end_of_lines(module, statement) > first_use:  # on the line of a use, or below it
             break
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             break

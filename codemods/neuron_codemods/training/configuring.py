@@ -42,9 +42,7 @@ def configured(module: Module, calls: Sequence[ast.Call], what: str) -> Change:
     """
     line = f"{local_name(module, CONFIGURE)}()"
     uses = [Use(module.source.span(call)[0], call) for call in calls if module.function(call) is None]
-    optional = optional_import(module)
-    if optional is not None and not all(_is_made_after(module, call, optional) for call in calls):
-        optional = None
+    optional = _optional_import(module, calls)
     anchor = optional or last_import(module, uses) or first_import(module, uses)
     if anchor is None:
         anchor = module.statement(min(calls, key=lambda call: call.lineno))
@@ -55,6 +53,17 @@ def configured(module: Module, calls: Sequence[ast.Call], what: str) -> Change:
         edit = InsertLines(anchor, (line,) if optional else ("", line, ""), after=True)
     message = f"configure() prepares the device before {what} is loaded."
     return Change(Outcome.REWRITTEN, anchor, message, (edit,), (CONFIGURE,))
+
+
+def _optional_import(module: Module, calls: Sequence[ast.Call]) -> ast.stmt | None:
+    """The import from Optimum Neuron without which none of these calls is made, if a script can do without it."""
+    found = optional_import(module)
+    if found is None or not all(_is_made_after(module, call, found) for call in calls):
+        return None
+    block = module.block(found)
+    bindings = (module.binding(node) for call in calls for node in ast.walk(call.func) if isinstance(node, ast.Name))
+    is_needed = any(binding is not None and binding.statement in block for binding in bindings)
+    return found if is_needed else None
 
 
 def _is_made_after(module: Module, call: ast.Call, statement: ast.stmt) -> bool:
